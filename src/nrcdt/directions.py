@@ -1,0 +1,88 @@
+"""Sets of directions: spread evenly, deterministic, the same on every machine.
+
+Examples
+--------
+>>> circle(4).round(12) + 0.0
+array([[ 1.,  0.],
+       [ 0.,  1.],
+       [-1.,  0.],
+       [ 0., -1.]])
+>>> sphere(100, 3).shape, rotations(100).shape
+((100, 3), (100, 4))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import ndtri
+
+from .slices import Array
+
+GOLDEN_RATIO = (1 + 5**0.5) / 2
+
+
+def circle(n: int) -> Array:
+    """Return n equispaced unit vectors on the whole circle, beginning at (1, 0)."""
+    angles = 2 * np.pi * np.arange(n) / n
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def fibonacci(n: int) -> Array:
+    """Return n points of the Fibonacci lattice on the unit sphere of R^3."""
+    i = np.arange(n)
+    z = 1 - (2 * i + 1) / n
+    angle = 2 * np.pi * i / GOLDEN_RATIO
+    radius = np.sqrt(1 - z**2)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), z], axis=1)
+
+
+def low_discrepancy(n: int, d: int) -> Array:
+    """Return n unit vectors of R^d: an additive recurrence in the cube, through the normal quantile, to the sphere.
+
+    The steps are powers of the root g of g^(d + 1) = g + 1, the golden ratio's relatives in higher dimension.
+    """
+    g = 2.0
+    for _ in range(64):
+        g = (1 + g) ** (1 / (d + 1))
+    steps = g ** -np.arange(1.0, d + 1)
+    gaussian = ndtri((0.5 + np.arange(1, n + 1)[:, np.newaxis] * steps) % 1)
+    return np.asarray(gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
+
+
+def sphere(n: int, d: int) -> Array:
+    """Return n directions in R^d: equispaced (d = 2), Fibonacci (d = 3), low discrepancy (d > 3)."""
+    if d == 2:
+        return circle(n)
+    return fibonacci(n) if d == 3 else low_discrepancy(n, d)
+
+
+def shells(n: int, d: int, radii: Sequence[float] = (0.75,)) -> Array:
+    """Return n centres in R^d on concentric shells around the origin: the centres of the circular transform.
+
+    The radii count in units of the measure's root mean square radius.
+    """
+    sizes = np.diff(np.linspace(0, n, len(radii) + 1).round().astype(int))
+    return np.concatenate([radius * sphere(size, d) for radius, size in zip(radii, sizes, strict=True)])
+
+
+def rotations(n: int) -> Array:
+    """Return n unit quaternions (w, x, y, z) of the Super-Fibonacci spiral on SO(3) (Alexa, 2022)."""
+    s = np.arange(n) + 0.5
+    t = s / n
+    alpha = 2 * np.pi * s / np.sqrt(2)
+    beta = 2 * np.pi * s / 1.533751168755204288118041
+    inner, outer = np.sqrt(t), np.sqrt(1 - t)
+    return np.stack([inner * np.sin(alpha), inner * np.cos(alpha), outer * np.sin(beta), outer * np.cos(beta)], axis=1)
+
+
+def run_around(directions: Array) -> bool:
+    """Tell whether plane directions go around the origin once, in order, at one distance: what `tv` needs."""
+    if directions.ndim != 2 or directions.shape[1] != 2 or len(directions) < 2:
+        return False
+    radii = np.linalg.norm(directions, axis=1)
+    angles = np.arctan2(directions[:, 1], directions[:, 0])
+    steps = np.diff(angles, append=angles[:1]) % (2 * np.pi)
+    once = abs(min(steps.sum(), (-steps % (2 * np.pi)).sum()) - 2 * np.pi) < 1e-6
+    return bool(np.ptp(radii) < 1e-9 * radii.max() and once)

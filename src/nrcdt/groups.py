@@ -1,0 +1,45 @@
+"""Which maps leave the features unchanged, for every combination of settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .aggregate import find_aggregations
+from .normalize import NORMALIZATIONS
+from .spaces import find_space
+
+_MOVES = {
+    "standardize": "similarities",
+    "global": "similarities",
+    "center": "rotations, reflections and shifts",
+    None: "rotations and reflections about the origin",
+}
+
+
+def invariance(
+    space: Any = "image", *, frame: str = "fixed", normalize: Any = "standardize", aggregate: Any = "max"
+) -> str:
+    """Name the group of maps that leave the features of these settings unchanged.
+
+    The statement is exact for all directions; with finitely many, features converge to it.
+
+    Examples
+    --------
+    >>> invariance()
+    'affine maps'
+    >>> invariance(aggregate="mean")
+    'similarities'
+    >>> invariance("euclidean", normalize="center")
+    'rotations, reflections and shifts'
+    """
+    found = find_space(space)
+    if normalize not in NORMALIZATIONS:
+        names = ", ".join(map(repr, NORMALIZATIONS))
+        raise ValueError(f"normalize must be one of {names}; got {normalize!r}.")
+    aggregations = find_aggregations(aggregate)
+    if found.linear:
+        exchange = all(one.exchange for one in aggregations)
+        return found.group if normalize == "standardize" and exchange else _MOVES[normalize]
+    if found.name == "circular":
+        return found.group if normalize in ("standardize", "global") else "rotations, reflections and shifts"
+    return found.group

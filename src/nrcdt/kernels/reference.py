@@ -1,0 +1,133 @@
+"""The obvious loops: what the kernels compute, line by line, and the judge of every faster version.
+
+Slow on purpose. Positions are in strips: an image of pixel side `pixel` lies in the unit disc, and `n_radii` strips of
+width 2 / n_radii cover [-1, 1] in every direction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+FloatArray = np.ndarray[Any, np.dtype[np.floating[Any]]]
+IntArray = np.ndarray[Any, np.dtype[np.integer[Any]]]
+
+STEP_TOLERANCE = 1e-12
+
+
+def shadow_cumulative(z: FloatArray, a: float, b: float) -> FloatArray:
+    """Share of a pixel's mass below z, where its shadow starts at 0 and the pixel's sides cast |a| and |b|."""
+    short, long = sorted((abs(a), abs(b)))
+    z = np.clip(z, 0.0, short + long)
+    if short < 1e-12 * long:
+        return np.asarray(np.clip(z / long, 0.0, 1.0))
+    rising = z**2 / (2 * short * long)
+    flat = (z - short / 2) / long
+    falling = 1 - (short + long - z) ** 2 / (2 * short * long)
+    return np.where(z < short, rising, np.where(z <= long, flat, falling))
+
+
+def shadow_density(z: FloatArray, a: float, b: float) -> FloatArray:
+    """Density of the same shadow: a trapezoid, or a box when the direction is an axis."""
+    short, long = sorted((abs(a), abs(b)))
+    inside = (z >= 0) & (z < short + long)
+    if short < 1e-12 * long:
+        return np.where((z >= 0) & (z < long), 1 / long, 0.0)
+    rise = np.minimum(z, short + long - z) / (short * long)
+    return np.where(inside, np.minimum(rise, 1 / long), 0.0)
+
+
+def _shares(position: float, a: float, b: float, n_radii: int, lines: bool) -> FloatArray:
+    """Share of a pixel's mass in every strip, or its density on the middle line of every strip."""
+    start = position + n_radii / 2 - (abs(a) + abs(b)) / 2
+    if lines:
+        return shadow_density(np.arange(n_radii) + 0.5 - start, a, b) * n_radii / 2
+    edges = np.arange(n_radii + 1.0)
+    edges[0], edges[-1] = -np.inf, np.inf
+    return np.diff(shadow_cumulative(edges - start, a, b))
+
+
+def strip_sums(
+    x: FloatArray,
+    y: FloatArray,
+    mass: FloatArray,
+    starts: IntArray,
+    directions: FloatArray,
+    pixel: float,
+    lines: bool,
+    out: FloatArray,
+) -> FloatArray:
+    """Sum the shadows of the pixels at (x, y), in pixel units, per image, direction and strip.
+
+    Image b owns the pixels from `starts[b]` to `starts[b + 1]`; `out` has the axes image, direction, strip.
+    """
+    n_images, n_directions, n_radii = out.shape
+    out[:] = 0.0
+    for image in range(n_images):
+        for k in range(n_directions):
+            a, b = directions[k] * pixel * n_radii / 2
+            for i in range(starts[image], starts[image + 1]):
+                out[image, k] += mass[i] * _shares(x[i] * a + y[i] * b, a, b, n_radii, lines)
+    return out
+
+
+def back_project(
+    sinogram: FloatArray,
+    x: FloatArray,
+    y: FloatArray,
+    directions: FloatArray,
+    pixel: float,
+    lines: bool,
+    out: FloatArray,
+) -> FloatArray:
+    """Apply the transpose of `strip_sums` for one image: each pixel collects what its shadow falls on."""
+    n_directions, n_radii = sinogram.shape
+    out[:] = 0.0
+    for k in range(n_directions):
+        a, b = directions[k] * pixel * n_radii / 2
+        for i in range(len(out)):
+            out[i] += _shares(x[i] * a + y[i] * b, a, b, n_radii, lines) @ sinogram[k]
+    return out
+
+
+def linear_quantiles(masses: FloatArray, levels: FloatArray, lower: float, width: float, out: FloatArray) -> FloatArray:
+    """Invert the cumulative mass of each row of strips, taken as linear within a strip.
+
+    The inverse is the right one: on a plateau its right end.
+    """
+    for k, row in enumerate(masses):
+        cumulative = np.concatenate([[0.0], np.cumsum(row)])
+        for j, level in enumerate(levels):
+            t = level * cumulative[-1]
+            above = np.flatnonzero((cumulative[1:] > t * (1 + STEP_TOLERANCE)) & (row != 0))
+            r = above[0] if len(above) else np.flatnonzero(row)[-1]
+            share = (t - cumulative[r]) / (cumulative[r + 1] - cumulative[r])
+            out[k, j] = lower + width * (r + np.clip(share, 0.0, 1.0))
+    return out
+
+
+def step_quantiles(values: FloatArray, weights: FloatArray, levels: FloatArray, out: FloatArray) -> FloatArray:
+    """Invert the step function of each row of atoms: the first atom at which the cumulative weight exceeds the level.
+
+    No weights (an empty array) mean equal weights.
+    """
+    if len(weights) == 0:
+        weights = np.ones(values.shape[1])
+    for k, row in enumerate(values):
+        order = np.argsort(row, kind="stable")
+        cumulative = np.cumsum(weights[order])
+        for j, level in enumerate(levels):
+            above = np.flatnonzero(cumulative > level * cumulative[-1] * (1 + STEP_TOLERANCE))
+            out[k, j] = row[order[above[0] if len(above) else -1]]
+    return out
+
+
+def projected_quantiles(
+    points: FloatArray, directions: FloatArray, weights: FloatArray, levels: FloatArray, out: FloatArray
+) -> FloatArray:
+    """Invert the step functions of the projections of `points` (its rows are coordinates) on each direction."""
+    values = np.zeros((len(directions), points.shape[1]), points.dtype)
+    for row, column in zip(points, directions.T, strict=True):
+        values += column[:, np.newaxis] * row
+    return step_quantiles(values, weights, levels, out)

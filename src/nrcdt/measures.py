@@ -1,0 +1,276 @@
+"""From what people have (images, point clouds, rotations) to checked measures.
+
+Every error names the sample, the rule and the remedy. Arrays keep float32; everything else becomes float64.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .slices import Array
+
+RANK_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
+ROTATION_TOLERANCE = 1e-4
+
+
+class Cloud(NamedTuple):
+    """Points with weights; None means equal weights."""
+
+    points: Array
+    weights: Array | None
+
+
+def as_floats(values: Any, name: str) -> Array:
+    """Return a float32 or float64 array, without a copy where possible."""
+    if issparse(values):
+        raise TypeError(f"{name} must be dense; got a sparse matrix. Call its toarray method first.")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise ValueError("complex data not supported")
+        return array if array.dtype in RANK_TOLERANCE else array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold real numbers in a regular array; got {error}.") from None
+
+
+def _check_finite(array: Array, name: str) -> None:
+    if not np.isfinite(array).all():
+        kind = "NaN" if np.isnan(array).any() else "infinity"
+        raise ValueError(f"{name} must be finite; got {kind}. Replace these values or drop the sample.")
+
+
+def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
+    """Return one image as a two-dimensional float array with finite, non-negative values and positive mass."""
+    array = as_floats(image, name)
+    if array.ndim != 2 or array.size == 0:
+        raise ValueError(
+            f"{name} must be a two-dimensional image with at least one pixel; got shape {array.shape}. "
+            "Convert colour pictures to grey first."
+        )
+    _check_finite(array, name)
+    if signed:
+        return array
+    if array.min() < 0:
+        raise ValueError(
+            f"{name} must not have negative mass; got a minimum of {array.min():g}. "
+            "Negative values in data cannot be transported: shift, clip or take absolute values."
+        )
+    if not array.any():
+        raise ValueError(
+            f"{name} must have positive mass; got an image of zeros. Drop the empty image, or check that ink is bright."
+        )
+    return array
+
+
+def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
+    """Give flattened rows their two dimensions back."""
+    n_rows, n_columns = rows.shape
+    side = math.isqrt(n_columns)
+    if image_shape is None:
+        image_shape = (side, side) if side * side == n_columns else (1, n_columns)
+        if n_rows == n_columns and n_rows > 1:
+            warnings.warn(
+                f"X has shape {rows.shape} and is read as {n_rows} flattened images of shape {image_shape}. "
+                "If it is a single image, pass X[numpy.newaxis]; otherwise set image_shape to silence this warning.",
+                UserWarning,
+                stacklevel=2,
+            )
+    if len(image_shape) != 2 or math.prod(image_shape) != n_columns:
+        raise ValueError(
+            f"image_shape must have {n_columns} pixels, as the rows of X do; got {tuple(image_shape)}. "
+            "Give (height, width) of one image."
+        )
+    return rows.reshape(n_rows, *image_shape)
+
+
+def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Array]:
+    """Return images from an (n, height, width) array, from flattened rows, or from a sequence of arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [image.shape for image in check_images([np.ones((2, 3)), np.ones((4, 4))])]
+    [(2, 3), (4, 4)]
+    >>> check_images(np.ones((5, 9)))[0].shape
+    (3, 3)
+    """
+    if is_rows(X):
+        X = images_from_rows(as_floats(X, "X"), image_shape)
+    return [check_image(image, f"X[{i}]") for i, image in enumerate(_samples(X, "images of shape (height, width)"))]
+
+
+def is_rows(X: Any) -> bool:
+    """Tell whether X is a table: one flattened sample per row."""
+    if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
+        return np.ndim(X) == 2
+    return isinstance(X, Sequence) and len(X) > 0 and all(np.ndim(row) == 1 for row in X)
+
+
+def _samples(X: Any, what: str) -> list[Any]:
+    """Split X along its first axis, with a message for people who pass a single sample."""
+    if issparse(X):
+        raise TypeError("X must be dense; got a sparse matrix. Call its toarray method first.")
+    if not isinstance(X, Iterable) or (isinstance(X, np.ndarray) and X.ndim < 3 and X.dtype != object):
+        raise ValueError(
+            f"X must be a batch of {what}; got {f'shape {X.shape}' if isinstance(X, np.ndarray) else repr(X)[:60]}. "
+            "For one sample pass X[numpy.newaxis] or [X]."
+        )
+    samples = list(X)
+    if not samples:
+        raise ValueError(f"X must hold at least one sample; got none. Pass a batch of {what}.")
+    return samples
+
+
+def _weighted(sample: Any, name: str) -> tuple[Any, Array | None]:
+    """Split (points, weights); a bare array has equal weights."""
+    if not (isinstance(sample, tuple) and len(sample) == 2):
+        return sample, None
+    points, weights = sample
+    if weights is None:
+        return points, None
+    points = as_floats(points, name)
+    weights = as_floats(weights, f"the weights of {name}")
+    if weights.ndim != 1 or len(weights) != len(points):
+        raise ValueError(
+            f"the weights of {name} must be one number per point; "
+            f"got shape {weights.shape} for {len(points)} points. Pass (points, weights)."
+        )
+    _check_finite(weights, f"the weights of {name}")
+    if weights.min() < 0 or weights.sum() <= 0:
+        raise ValueError(
+            f"the weights of {name} must be non-negative with positive sum; "
+            f"got a minimum of {weights.min():g} and a sum of {weights.sum():g}. Clip them or drop the sample."
+        )
+    return points, weights
+
+
+def _drop_weightless(points: Array, weights: Array | None) -> Cloud:
+    if weights is None or weights.all():
+        return Cloud(points, weights)
+    return Cloud(points[weights > 0], weights[weights > 0])
+
+
+def _spreads(cloud: Cloud) -> Array:
+    """Root mean square extents of a cloud along its principal axes, largest first."""
+    points = cloud.points.astype(np.float64)
+    share = np.full(len(points), 1 / len(points)) if cloud.weights is None else cloud.weights / cloud.weights.sum()
+    centred = (points - share @ points) * np.sqrt(share)[:, np.newaxis]
+    variances = np.linalg.eigvalsh(centred.T @ centred)[::-1]
+    if variances[-1] > 1e-8 * variances[0]:
+        return np.sqrt(variances)
+    return np.pad(np.linalg.svd(centred, compute_uv=False), (0, max(0, points.shape[1] - len(points))))
+
+
+def _check_rank(cloud: Cloud, name: str) -> None:
+    """Refuse clouds in a hyperplane: some slice of them has no spread."""
+    dimension = cloud.points.shape[1]
+    spreads = _spreads(cloud)
+    rounding = 4 * np.finfo(cloud.points.dtype).eps * np.abs(cloud.points).max()
+    rank = int((spreads > max(RANK_TOLERANCE[cloud.points.dtype] * spreads[0], rounding)).sum())
+    if rank < dimension:
+        flat = {0: "a single point", 1: "a line", 2: "a plane"}.get(rank, f"a {rank}-dimensional plane")
+        raise ValueError(
+            f"{name} must span all {dimension} dimensions; got points on {flat}. "
+            "Drop the sample, or describe it by fewer coordinates."
+        )
+
+
+def check_points(
+    X: Any, what: str = "clouds of points", convert: Callable[[Array, str], Array] = lambda array, name: array
+) -> list[Cloud]:
+    """Return clouds from a batch of arrays or (points, weights) pairs; `convert` checks and reshapes each array."""
+    clouds = []
+    for i, sample in enumerate(_samples(X, what)):
+        name = f"X[{i}]"
+        raw, weights = _weighted(sample, name)
+        points = as_floats(raw, name)
+        if points.ndim == 0 or len(points) == 0:
+            raise ValueError(f"{name} must hold at least one point; got shape {points.shape}. Drop the sample.")
+        _check_finite(points, name)
+        clouds.append(_drop_weightless(convert(points, name), weights))
+    return clouds
+
+
+def check_clouds(X: Any) -> list[Cloud]:
+    """Return clouds from an (n, N, d) array or from a sequence of (N, d) arrays or (points, weights) pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> triangle = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> check_clouds([triangle, (triangle, [1, 2, 3])])[1].weights
+    array([1., 2., 3.])
+    """
+    clouds = check_points(X, "clouds of shape (n_points, d)", _coordinates)
+    for i, cloud in enumerate(clouds):
+        dimension = clouds[0].points.shape[1]
+        if cloud.points.shape[1] != dimension:
+            raise ValueError(
+                f"X[{i}] must have {dimension} coordinates like X[0]; got {cloud.points.shape[1]}. "
+                "Transform clouds of different dimension separately."
+            )
+        _check_rank(cloud, f"X[{i}]")
+    return clouds
+
+
+def _coordinates(points: Array, name: str) -> Array:
+    if points.ndim != 2 or points.shape[1] < 2:
+        raise ValueError(
+            f"{name} must be a cloud of shape (n_points, d) with d at least 2; got shape {points.shape}. "
+            "One row per point, one column per coordinate."
+        )
+    return points
+
+
+def check_rotations(X: Any) -> list[Cloud]:
+    """Return clouds of unit quaternions (w, x, y, z) from rotation matrices (N, 3, 3) or quaternions (N, 4).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_rotations(np.eye(3)[np.newaxis, np.newaxis])[0].points
+    array([[1., 0., 0., 0.]])
+    """
+    return check_points(X, "rotations of shape (n_rotations, 3, 3) or (n_rotations, 4)", _quaternions)
+
+
+def _quaternions(array: Array, name: str) -> Array:
+    if array.shape[1:] == (4,):
+        return _unit_quaternions(array, name)
+    if array.shape[1:] == (3, 3):
+        return _quaternions_from_matrices(array, name)
+    raise ValueError(
+        f"{name} must hold matrices (n_rotations, 3, 3) or unit quaternions (n_rotations, 4); "
+        f"got shape {array.shape}. Quaternions are (w, x, y, z)."
+    )
+
+
+def _unit_quaternions(quaternions: Array, name: str) -> Array:
+    lengths = np.linalg.norm(quaternions, axis=1)
+    bad = np.flatnonzero(np.abs(lengths - 1) > ROTATION_TOLERANCE)
+    if len(bad):
+        raise ValueError(
+            f"{name} must hold quaternions of unit length; got length {lengths[bad[0]]:g} in row {bad[0]}. "
+            "Divide each quaternion by its norm."
+        )
+    return np.asarray(quaternions / lengths[:, np.newaxis])
+
+
+def _quaternions_from_matrices(matrices: Array, name: str) -> Array:
+    gram = matrices @ matrices.transpose(0, 2, 1)
+    wrong = np.abs(gram - np.eye(3)).max(axis=(1, 2)) > ROTATION_TOLERANCE
+    wrong |= np.linalg.det(matrices) < 0
+    if wrong.any():
+        raise ValueError(
+            f"{name} must hold rotations: orthogonal with determinant +1; "
+            f"got another matrix at position {np.flatnonzero(wrong)[0]}. Project it with an SVD, or drop it."
+        )
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(np.roll(Rotation.from_matrix(matrices).as_quat(), 1, axis=1), dtype=matrices.dtype)

@@ -1,0 +1,218 @@
+"""Quantile functions: the cumulative distribution transform (CDT) and its inverse.
+
+The CDT of a measure is its quantile function after the distribution function of a reference measure (eq. (3) of the
+paper). It is sampled at m points of the reference.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .kernels import kernels_for
+from .measures import as_floats, check_image, check_points
+from .slices import Array, Atoms, Bins
+from .spaces import euclidean
+
+
+class Levels(NamedTuple):
+    """Sampling points of the reference: their levels in (0, 1), and the share of the reference that each stands for."""
+
+    values: Array
+    weights: Array
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether 1 - t is a level whenever t is."""
+        return bool(np.allclose(self.values, 1 - self.values[::-1], rtol=0, atol=1e-14))
+
+
+def reference_levels(n_quantiles: int, reference: Any = "uniform") -> Levels:
+    """Return the levels at which quantile functions are sampled.
+
+    Parameters
+    ----------
+    n_quantiles : int
+    reference : "uniform", the name of a continuous distribution of `scipy.stats`, or such a distribution
+        The sampling points are equispaced inside its support; on an unbounded support, between its 1 / (m + 1) and
+        m / (m + 1) quantiles. Means and spreads are integrals against it.
+
+    Examples
+    --------
+    >>> reference_levels(3).values
+    array([0.25, 0.5 , 0.75])
+    >>> reference_levels(3, "norm").weights.round(3)
+    array([0.308, 0.384, 0.308])
+    """
+    if not isinstance(n_quantiles, (int, np.integer)) or n_quantiles < 1:
+        raise ValueError(f"n_quantiles must be a positive integer; got {n_quantiles!r}. 256 is a good start.")
+    uniform = np.arange(1, n_quantiles + 1) / (n_quantiles + 1)
+    if isinstance(reference, str) and reference == "uniform":
+        return Levels(uniform, np.full(n_quantiles, 1 / n_quantiles))
+    distribution = _distribution(reference)
+    lower, upper = distribution.support()
+    if np.isfinite([lower, upper]).all():
+        points = lower + (upper - lower) * uniform
+    else:
+        points = np.linspace(distribution.ppf(uniform[0]), distribution.ppf(uniform[-1]), n_quantiles)
+    half = (points[1] - points[0]) / 2 if n_quantiles > 1 else 1.0
+    mass = distribution.cdf(points + half) - distribution.cdf(points - half)
+    return Levels(np.asarray(distribution.cdf(points)), mass / mass.sum())
+
+
+def _distribution(reference: Any) -> Any:
+    from scipy import stats
+
+    found = getattr(stats, reference, None) if isinstance(reference, str) else reference
+    if isinstance(found, stats.rv_continuous):
+        try:
+            found = found()
+        except TypeError:
+            raise ValueError(
+                f"reference must be a distribution without open parameters; got {reference!r}. "
+                f"Pass an object such as scipy.stats.beta(2, 2)."
+            ) from None
+    if not all(hasattr(found, method) for method in ("cdf", "ppf", "support")) or not _is_continuous(found):
+        raise ValueError(
+            f"reference must be 'uniform' or a continuous distribution of scipy.stats, by name or object; "
+            f"got {reference!r}. Try 'norm'."
+        )
+    return found
+
+
+def _is_continuous(distribution: Any) -> bool:
+    from scipy import stats
+
+    return isinstance(getattr(distribution, "dist", None), stats.rv_continuous)
+
+
+def linear_quantiles(bins: Bins, levels: Levels) -> Array:
+    """Invert densities; opposite directions come from the mirror: q(t) becomes -q(1 - t).
+
+    Masses of shape (..., n_directions, n_strips) give quantiles of shape (..., n_directions, n_quantiles), with twice
+    the directions where `bins.mirrored`.
+    """
+    masses = bins.masses.reshape(-1, bins.masses.shape[-1])
+    quantiles = _invert_rows(masses, bins, levels)
+    quantiles = quantiles.reshape(*bins.masses.shape[:-1], -1)
+    if not bins.mirrored:
+        return quantiles
+    if levels.symmetric:
+        return np.concatenate([quantiles, -quantiles[..., ::-1]], axis=-2)
+    mirrored = _invert_rows(np.ascontiguousarray(masses[:, ::-1]), bins, levels)
+    return np.concatenate([quantiles, mirrored.reshape(quantiles.shape)], axis=-2)
+
+
+def _invert_rows(masses: Array, bins: Bins, levels: Levels) -> Array:
+    out = np.empty((len(masses), len(levels.values)))
+    width = (bins.upper - bins.lower) / masses.shape[1]
+    return np.asarray(kernels_for(masses).linear_quantiles(masses, levels.values, bins.lower, width, out))
+
+
+def step_quantiles(atoms: Atoms, levels: Levels) -> Array:
+    """Invert the step functions of pushed-forward points exactly; of shape (n_directions, n_quantiles)."""
+    dtype = atoms.points.dtype
+    kernels = kernels_for(atoms.points)
+    weights = np.empty(0) if atoms.weights is None else atoms.weights.astype(np.float64)
+    out = np.empty((len(atoms.directions), len(levels.values)), dtype)
+    if atoms.phi is euclidean.phi:
+        points = np.ascontiguousarray(atoms.points.T)
+        directions = np.ascontiguousarray(atoms.directions, dtype)
+        return np.asarray(kernels.projected_quantiles(points, directions, weights, levels.values, out))
+    values = np.ascontiguousarray(atoms.phi(atoms.points, atoms.directions), dtype)
+    expected = (len(atoms.directions), len(atoms.points))
+    if values.shape != expected:
+        raise ValueError(
+            f"phi must return an array of shape (n_directions, n_points) = {expected}; got {values.shape}. "
+            "Directions are the first axis."
+        )
+    return np.asarray(kernels.step_quantiles(values, weights, levels.values, out))
+
+
+def cdt(
+    x: Any,
+    weights: Any = None,
+    *,
+    edges: tuple[float, float] | None = None,
+    n_quantiles: int = 256,
+    reference: Any = "uniform",
+) -> Array:
+    """Cumulative distribution transform of one measure on the line, or of several.
+
+    Parameters
+    ----------
+    x : array
+        Without `edges`, the points of a cloud on the line, of shape (n_points,) or (n_measures, n_points). With
+        `edges`, the masses of equally wide strips, of shape (n_strips,) or (n_measures, n_strips).
+    weights : array of shape (n_points,), optional
+    edges : (lower, upper), optional
+        Where the first strip begins and the last one ends.
+    n_quantiles, reference : see `reference_levels`
+
+    Returns
+    -------
+    array of shape (n_quantiles,) or (n_measures, n_quantiles)
+
+    Examples
+    --------
+    >>> cdt([3.0, 1.0, 2.0, 5.0], n_quantiles=3)
+    array([2., 3., 5.])
+    >>> cdt([1.0, 1.0, 0.0, 2.0], edges=(0.0, 4.0), n_quantiles=3)
+    array([1. , 3. , 3.5])
+    """
+    levels = reference_levels(n_quantiles, reference)
+    array = as_floats(x, "x")
+    rows = np.atleast_2d(array)
+    if edges is not None:
+        for i, row in enumerate(rows):
+            check_image(row[np.newaxis], f"x[{i}]" if array.ndim > 1 else "x")
+        bins = Bins(rows.astype(np.float64), *edges)
+        quantiles = linear_quantiles(bins, levels).astype(array.dtype)
+    else:
+        clouds = check_points([(row, weights) for row in rows])
+        quantiles = np.concatenate(
+            [step_quantiles(Atoms(points, w, np.zeros(1), _on_the_line), levels) for points, w in clouds]
+        )
+    return quantiles if array.ndim > 1 else quantiles[0]
+
+
+def _on_the_line(points: Array, directions: Array) -> Array:
+    return points[np.newaxis]
+
+
+def inverse_cdt(quantiles: Any, *, edges: tuple[float, float], n_radii: int = 256, reference: Any = "uniform") -> Array:
+    """Masses in equally wide strips of the measures with these quantiles.
+
+    Between the sampled levels the distribution function is linear; the two tails beyond them are extrapolated linearly,
+    and mass beyond the edges is counted in the end strips.
+
+    Parameters
+    ----------
+    quantiles : array of shape (..., n_quantiles), as `cdt` returns it
+    edges : (lower, upper)
+    n_radii : number of strips
+    reference : as for `cdt`
+
+    Returns
+    -------
+    array of shape (..., n_radii); each row sums to one
+
+    Examples
+    --------
+    >>> inverse_cdt([1.0, 2.0, 3.0], edges=(0.0, 4.0), n_radii=4)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
+    array = as_floats(quantiles, "quantiles")
+    n_quantiles = array.shape[-1] if array.ndim else 0
+    if n_quantiles < 2:
+        raise ValueError(f"quantiles must have at least two levels; got {n_quantiles}. Ask `cdt` for more.")
+    levels = reference_levels(n_quantiles, reference).values
+    strips = np.linspace(*edges, n_radii + 1)
+    rows = array.reshape(-1, n_quantiles)
+    first = rows[:, 0] - (rows[:, 1] - rows[:, 0]) * levels[0] / (levels[1] - levels[0])
+    last = rows[:, -1] + (rows[:, -1] - rows[:, -2]) * (1 - levels[-1]) / (levels[-1] - levels[-2])
+    rows = np.column_stack([first, rows, last])
+    cumulative = np.stack([np.interp(strips, row, np.r_[0.0, levels, 1.0]) for row in rows])
+    cumulative[:, 0], cumulative[:, -1] = 0.0, 1.0
+    return np.diff(cumulative, axis=1).reshape(*array.shape[:-1], n_radii).astype(array.dtype)

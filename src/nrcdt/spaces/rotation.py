@@ -1,0 +1,19 @@
+"""SO(3) as unit quaternions, sliced by rotation angles: phi(x, theta) is the angle of theta^T x."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..measures import Cloud
+from ..slices import Array, Atoms
+
+
+def phi(points: Array, directions: Array) -> Array:
+    """Angles between rotations in [0, pi], of shape (n_directions, n_points); q and -q are the same rotation."""
+    cosines = sum(points[:, a] * directions[:, a, np.newaxis] for a in range(4))
+    return np.asarray(2 * np.arccos(np.minimum(np.abs(cosines), 1)), dtype=points.dtype)
+
+
+def slices(cloud: Cloud, directions: Array) -> Atoms:
+    """Measure the angles to the directions (Algorithm 1, line 2)."""
+    return Atoms(cloud.points, cloud.weights, directions, phi)

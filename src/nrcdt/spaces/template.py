@@ -1,0 +1,36 @@
+"""A space to copy: points on the circle, sliced by arc length to a direction.
+
+A new space is a file like this one and a row in `SPACES`. It says which directions it has, how a measure is sliced, and
+which maps leave the features alone; checks, tests, documentation and the command line read the table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..directions import circle
+from ..measures import Cloud, check_clouds
+from ..slices import Array, Atoms
+from . import Space
+
+
+def phi(points: Array, directions: Array) -> Array:
+    """Arc lengths in [0, pi], of shape (n_directions, n_points)."""
+    cosines = sum(points[:, a] * directions[:, a, np.newaxis] for a in range(2))
+    return np.asarray(np.arccos(np.clip(cosines, -1, 1)), dtype=points.dtype)
+
+
+def slices(cloud: Cloud, directions: Array) -> Atoms:
+    """Measure arc lengths to the directions."""
+    return Atoms(cloud.points, cloud.weights, directions, phi)
+
+
+ARC = Space(
+    name="arc",
+    check=check_clouds,
+    dimension=lambda sample: 2,
+    directions=lambda n, d: circle(n),
+    slices=slices,
+    group="rotations and reflections of the circle",
+    linear=False,
+)

@@ -1,0 +1,216 @@
+"""The corridor: Algorithm 1 of the paper, one room per line. Batches are cut into chunks here and nowhere else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from .aggregate import Aggregation, aggregate
+from .directions import run_around
+from .measures import as_floats
+from .normalize import NORMALIZATIONS, FlatSlice, Normalization, normalize
+from .quantiles import Levels, inverse_cdt, linear_quantiles, reference_levels, step_quantiles
+from .slices import Array
+from .spaces import Space, find_space
+from .spaces.image import filtered_back_projection, pixel_side, strip_count
+
+CHUNK_BYTES = 24_000_000
+FRAMES = ("fixed",)
+
+Result = TypeVar("Result")
+
+
+class Plan(NamedTuple):
+    """Everything that is the same for all samples."""
+
+    space: Space
+    directions: Array
+    direction_weights: Array
+    n_radii: int | Literal["auto"]
+    levels: Levels
+    normalization: Normalization
+
+
+def make_plan(
+    space: Any,
+    dimension: int,
+    n_directions: int,
+    directions: Any,
+    n_radii: Any,
+    n_quantiles: int,
+    frame: str,
+    normalization: Any,
+    reference: Any,
+) -> Plan:
+    """Resolve names into what the corridor walks with, or say what is wrong with them."""
+    space = find_space(space)
+    chosen, weights = resolve_directions(space, dimension, n_directions, directions)
+    if frame not in FRAMES:
+        raise ValueError(f"frame must be one of {', '.join(FRAMES)}; got {frame!r}.")
+    if normalization not in NORMALIZATIONS:
+        names = ", ".join(map(repr, NORMALIZATIONS))
+        raise ValueError(f"normalize must be one of {names}; got {normalization!r}.")
+    if n_radii != "auto" and (not isinstance(n_radii, (int, np.integer)) or n_radii < 1):
+        raise ValueError(f"n_radii must be a positive integer or 'auto'; got {n_radii!r}. 'auto' fits most images.")
+    levels = reference_levels(n_quantiles, reference)
+    if n_quantiles < 2 and normalization in ("standardize", "global"):
+        raise ValueError(f"n_quantiles must be at least 2 to have a spread; got {n_quantiles}. 256 is a good start.")
+    return Plan(space, chosen, weights, n_radii, levels, normalization)
+
+
+def resolve_directions(space: Space, dimension: int, n_directions: int, given: Any) -> tuple[Array, Array]:
+    """Return directions and weights that sum to one: the space's own, or a given array or (array, weights)."""
+    if given is None:
+        if not isinstance(n_directions, (int, np.integer)) or n_directions < 1:
+            raise ValueError(f"n_directions must be a positive integer; got {n_directions!r}. 256 is a good start.")
+        directions, weights = space.directions(int(n_directions), dimension), None
+    else:
+        directions, weights = given if isinstance(given, tuple) else (given, None)
+    directions = np.ascontiguousarray(as_floats(directions, "directions"), np.float64)
+    if dimension and (directions.ndim != 2 or directions.shape[1] != dimension or len(directions) == 0):
+        raise ValueError(
+            f"directions must have shape (n_directions, {dimension}) in the {space.name} space; "
+            f"got {directions.shape}. One direction per row."
+        )
+    if space.linear and not np.allclose(np.linalg.norm(directions, axis=1), 1, atol=1e-6):
+        raise ValueError("directions must be unit vectors; got other lengths. Divide each row by its norm.")
+    if weights is None:
+        return directions, np.full(len(directions), 1 / len(directions))
+    weights = as_floats(weights, "the weights of directions")
+    if weights.shape != (len(directions),) or weights.min() < 0 or not weights.sum() > 0:
+        raise ValueError(
+            f"the weights of directions must be {len(directions)} non-negative numbers with positive sum; "
+            f"got shape {weights.shape}. Pass (directions, weights)."
+        )
+    return directions, weights / weights.sum()
+
+
+def refuse_unordered(aggregations: Sequence[Aggregation], plan: Plan) -> None:
+    """Refuse aggregations along the circle where directions do not run around one."""
+    if any(one.ordered for one in aggregations) and not run_around(plan.directions):
+        raise ValueError(
+            "aggregate 'tv' must have directions in order around a circle; "
+            f"got directions of shape {plan.directions.shape} in the {plan.space.name} space. "
+            "Use 'max', or plane directions sorted by angle."
+        )
+
+
+def quantile_array(measures: Sequence[Any], plan: Plan) -> Array:
+    """Lines 1 to 7 for measures of one kind: normalised quantiles of shape (n_samples, n_directions, n_quantiles)."""
+    if plan.space.densities:
+        bins = plan.space.slices(measures, plan.directions, plan.n_radii)
+        quantiles = linear_quantiles(bins, plan.levels)
+        quantiles = quantiles.astype(measures[0].dtype, copy=False)
+    else:
+        cuts = (plan.space.slices(measure, plan.directions) for measure in measures)
+        quantiles = np.stack([step_quantiles(atoms, plan.levels) for atoms in cuts])
+    return normalize(
+        quantiles, plan.normalization, plan.levels.weights, plan.direction_weights, linear=plan.space.linear
+    )
+
+
+def feature_blocks(measures: Sequence[Any], plan: Plan, aggregations: list[Aggregation]) -> list[Array]:
+    """Lines 1 to 10: one block of features per aggregation."""
+    return aggregate(quantile_array(measures, plan), aggregations, plan.direction_weights)
+
+
+def walk(
+    measures: Sequence[Any], plan: Plan, stage: Callable[[Sequence[Any]], Result], n_jobs: int | None = None
+) -> list[Result]:
+    """Send a batch through the corridor in chunks of like samples, on `n_jobs` threads; results keep the order."""
+    chunks = list(_chunks(measures, plan))
+
+    def one(chunk: tuple[int, int]) -> Result:
+        start, stop = chunk
+        try:
+            return stage(measures[start:stop])
+        except FlatSlice as flat:
+            raise FlatSlice(flat.sample + start, flat.direction) from None
+
+    if effective_n_jobs(n_jobs) == 1 or len(chunks) == 1:
+        return [one(chunk) for chunk in chunks]
+    return list(Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(one)(chunk) for chunk in chunks))
+
+
+def _chunks(measures: Sequence[Any], plan: Plan) -> Iterator[tuple[int, int]]:
+    """Cut the batch where the kind of sample changes or the intermediate arrays would grow too large."""
+    start = 0
+    for stop in range(1, len(measures) + 1):
+        full = (stop - start + 1) * _sample_bytes(measures[start], plan) > CHUNK_BYTES
+        if stop == len(measures) or full or _kind(measures[stop]) != _kind(measures[start]):
+            yield start, stop
+            start = stop
+
+
+def _kind(measure: Any) -> Any:
+    """What must agree within a chunk: shape and dtype of images, dtype of clouds."""
+    return (measure.shape, measure.dtype) if isinstance(measure, np.ndarray) else measure.points.dtype
+
+
+def _sample_bytes(measure: Any, plan: Plan) -> int:
+    per_direction = 3 * len(plan.levels.values)
+    if plan.space.densities:
+        per_direction += strip_count(measure.shape, plan.n_radii)
+    return 8 * len(plan.directions) * per_direction
+
+
+def inverse_rcdt(
+    quantiles: Any,
+    shape: tuple[int, int],
+    *,
+    directions: Any = None,
+    n_radii: int | Literal["auto"] = "auto",
+    reference: Any = "uniform",
+) -> Array:
+    """Image with this R-CDT, through the inverse CDT of each slice and filtered back projection.
+
+    Parameters
+    ----------
+    quantiles : array of shape (n_directions, n_quantiles), or (n_samples, n_directions, n_quantiles)
+        Not normalised, as `rcdt` returns it.
+    shape : (height, width) of the image
+    directions : array of shape (n_directions, 2), or (array, weights); equispaced on the circle if left out
+    n_radii : strips between the two stages; "auto" makes them one pixel wide
+    reference : as for `rcdt`
+
+    Returns
+    -------
+    array of shape `shape`, or (n_samples, *shape); non-negative, mass one
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.zeros((32, 32)); image[10:20, 8:24] = 1 / 160
+    >>> from nrcdt import rcdt
+    >>> back = inverse_rcdt(rcdt(image[np.newaxis]), (32, 32))[0]
+    >>> bool(np.abs(back - image).sum() < 0.15)
+    True
+    """
+    array = as_floats(quantiles, "quantiles")
+    if array.ndim not in (2, 3):
+        raise ValueError(
+            f"quantiles must have shape (n_directions, n_quantiles) or (n_samples, n_directions, n_quantiles); "
+            f"got {array.shape}. Reshape flattened rows first."
+        )
+    unit, weights = resolve_directions(find_space("image"), 2, array.shape[-2], directions)
+    if len(unit) != array.shape[-2]:
+        raise ValueError(
+            f"directions must be as many as in quantiles, {array.shape[-2]}; got {len(unit)}. Pass the same directions."
+        )
+    n_strips = math.ceil(2 / pixel_side(shape)) if n_radii == "auto" else n_radii
+    samples = array if array.ndim == 3 else array[np.newaxis]
+    images = np.stack([_invert_one(sample, shape, unit, weights, n_strips, reference) for sample in samples])
+    return images if array.ndim == 3 else images[0]
+
+
+def _invert_one(
+    quantiles: Array, shape: tuple[int, int], directions: Array, weights: Array, n_radii: int, reference: Any
+) -> Array:
+    sinogram = inverse_cdt(quantiles, edges=(-1.0, 1.0), n_radii=n_radii, reference=reference)
+    image = filtered_back_projection(sinogram, shape, directions, weights)
+    image = np.maximum(image, 0)
+    return np.asarray((image / image.sum()).astype(quantiles.dtype))
