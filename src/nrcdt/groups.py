@@ -38,6 +38,8 @@ def invariance(
         raise ValueError(f"normalize must be one of {names}; got {normalize!r}.")
     aggregations = find_aggregations(aggregate)
     if found.linear:
+        if normalize is None and all(one.name == "mean" for one in aggregations):
+            return _MOVES["center"]  # the shifts of opposite directions cancel
         exchange = all(one.exchange for one in aggregations)
         return found.group if normalize == "standardize" and exchange else _MOVES[normalize]
     if found.name == "circular":

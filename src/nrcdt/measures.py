@@ -71,6 +71,8 @@ def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
 def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
     """Give flattened rows their two dimensions back."""
     n_rows, n_columns = rows.shape
+    if n_columns < 2:
+        raise ValueError("X must have at least two pixels per row; got n_features = 1. A single pixel has no shape.")
     side = math.isqrt(n_columns)
     if image_shape is None:
         image_shape = (side, side) if side * side == n_columns else (1, n_columns)
@@ -107,8 +109,8 @@ def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Arr
 
 def is_rows(X: Any) -> bool:
     """Tell whether X is a table: one flattened sample per row."""
-    if isinstance(X, np.ndarray) or hasattr(X, "__array__"):
-        return np.ndim(X) == 2
+    if hasattr(X, "__array__"):
+        return np.asarray(X).ndim == 2
     return isinstance(X, Sequence) and len(X) > 0 and all(np.ndim(row) == 1 for row in X)
 
 

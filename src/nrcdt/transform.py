@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -16,7 +15,7 @@ from .normalize import NORMALIZATIONS, FlatSlice, Normalization, normalize
 from .quantiles import Levels, inverse_cdt, linear_quantiles, reference_levels, step_quantiles
 from .slices import Array
 from .spaces import Space, find_space
-from .spaces.image import filtered_back_projection, pixel_side, strip_count
+from .spaces.image import filtered_back_projection, strip_count
 
 CHUNK_BYTES = 24_000_000
 FRAMES = ("fixed",)
@@ -174,7 +173,7 @@ def inverse_rcdt(
         Not normalised, as `rcdt` returns it.
     shape : (height, width) of the image
     directions : array of shape (n_directions, 2), or (array, weights); equispaced on the circle if left out
-    n_radii : strips between the two stages; "auto" makes them one pixel wide
+    n_radii : strips between the two stages; "auto" as for `radon`
     reference : as for `rcdt`
 
     Returns
@@ -201,7 +200,7 @@ def inverse_rcdt(
         raise ValueError(
             f"directions must be as many as in quantiles, {array.shape[-2]}; got {len(unit)}. Pass the same directions."
         )
-    n_strips = math.ceil(2 / pixel_side(shape)) if n_radii == "auto" else n_radii
+    n_strips = strip_count(shape, n_radii)
     samples = array if array.ndim == 3 else array[np.newaxis]
     images = np.stack([_invert_one(sample, shape, unit, weights, n_strips, reference) for sample in samples])
     return images if array.ndim == 3 else images[0]

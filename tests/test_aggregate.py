@@ -1,0 +1,112 @@
+"""Normalisations and aggregations: values, names, mistakes."""
+
+import numpy as np
+import pytest
+from nrcdt import AGGREGATIONS, NORMALIZATIONS
+from nrcdt.aggregate import aggregate, find_aggregations
+from nrcdt.normalize import FlatSlice, average, normalize
+
+
+@pytest.fixture
+def quantiles(rng):
+    return np.sort(rng.normal(size=(3, 5, 8)), axis=2)
+
+
+def weights(n):
+    return np.full(n, 1 / n)
+
+
+def test_standardize(quantiles):
+    result = normalize(quantiles.copy(), "standardize", weights(8), weights(5))
+    expected = (quantiles - quantiles.mean(axis=2, keepdims=True)) / quantiles.std(axis=2, keepdims=True)
+    np.testing.assert_allclose(result, expected)
+
+
+def test_center_and_none(quantiles):
+    centred = normalize(quantiles.copy(), "center", weights(8), weights(5))
+    np.testing.assert_allclose(centred, quantiles - quantiles.mean(axis=2, keepdims=True))
+    np.testing.assert_array_equal(normalize(quantiles.copy(), None, weights(8), weights(5)), quantiles)
+
+
+def test_global_keeps_the_ratio_of_spreads(quantiles):
+    result = normalize(quantiles.copy(), "global", weights(8), weights(5))
+    np.testing.assert_allclose(result.mean(axis=2), 0, atol=1e-12)
+    np.testing.assert_allclose(np.square(result).mean(axis=(1, 2)), 1)
+    np.testing.assert_allclose(
+        result.std(axis=2) / result.std(axis=2)[:, :1], quantiles.std(axis=2) / quantiles.std(axis=2)[:, :1]
+    )
+    one = normalize(quantiles.copy(), "global", weights(8), weights(5), linear=False)
+    expected = (quantiles - quantiles.mean(axis=(1, 2), keepdims=True)) / quantiles.std(axis=(1, 2), keepdims=True)
+    np.testing.assert_allclose(one, expected)
+
+
+def test_reference_weights(quantiles, rng):
+    shares = rng.random(8)
+    shares /= shares.sum()
+    result = normalize(quantiles.copy(), "standardize", shares, weights(5))
+    np.testing.assert_allclose(result @ shares, 0, atol=1e-12)
+    np.testing.assert_allclose(result**2 @ shares, 1)
+    np.testing.assert_allclose(average(quantiles, shares), quantiles @ shares)
+
+
+def test_flat_slices(quantiles):
+    quantiles[1, 3] = 0.7
+    with pytest.raises(FlatSlice, match=r"X\[1\] must have spread in every slice; got none in direction 3. Drop"):
+        normalize(quantiles.copy(), "standardize", weights(8), weights(5))
+    assert np.isfinite(normalize(quantiles.copy(), "global", weights(8), weights(5))).all()
+    with pytest.raises(ValueError, match="must have spread"):
+        normalize(np.ones((1, 2, 3), np.float32) * np.float32(0.1), "global", weights(3), weights(2))
+
+
+def test_every_normalization_is_described():
+    assert set(NORMALIZATIONS) == {"standardize", "center", "global", None}
+
+
+EXPECTED = {
+    "max": lambda q: q.max(axis=1),
+    "abs_max": lambda q: np.abs(q).max(axis=1),
+    "abs_min": lambda q: np.abs(q).min(axis=1),
+    "abs_range": lambda q: np.abs(q).max(axis=1) - np.abs(q).min(axis=1),
+    "range": lambda q: q.max(axis=1) - q.min(axis=1),
+    "tv": lambda q: np.abs(q - np.roll(q, 1, axis=1)).sum(axis=1),
+    "mean": lambda q: q.mean(axis=1),
+}
+
+
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_values(quantiles, name):
+    (block,) = aggregate(quantiles, find_aggregations(name), weights(5))
+    np.testing.assert_allclose(block, EXPECTED[name](quantiles))
+
+
+def test_mean_uses_direction_weights(quantiles):
+    shares = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(aggregate(quantiles, find_aggregations("mean"), shares)[0], quantiles[:, 1])
+
+
+def test_pairs_and_functions(quantiles):
+    pair, function = aggregate(quantiles, find_aggregations([(np.square, np.sum), lambda q: q[:, :, 0]]), weights(5))
+    np.testing.assert_allclose(pair, (quantiles**2).sum(axis=1))
+    assert function.shape == (3, 5)
+    assert [one.name for one in find_aggregations([(np.square, np.sum), lambda q: q])] == ["sum_square", "lambda"]
+
+
+def test_dtype_is_kept(quantiles):
+    for name in AGGREGATIONS:
+        assert aggregate(quantiles.astype(np.float32), find_aggregations(name), weights(5))[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("wrong", ["maximum", 3, ("max", "tv"), None])
+def test_unknown_aggregations(wrong):
+    with pytest.raises(ValueError, match="aggregate must be one of max, abs_max, abs_min, abs_range, range, tv, mean"):
+        find_aggregations(wrong)
+
+
+def test_empty_lists():
+    with pytest.raises(ValueError, match="aggregate must name at least one aggregation"):
+        find_aggregations([])
+
+
+def test_functions_must_keep_the_samples(quantiles):
+    with pytest.raises(ValueError, match=r"must return shape \(n_samples, n_features\); got \(8,\) for 3 samples"):
+        aggregate(quantiles, find_aggregations(lambda q: q[0, 0]), weights(5))

@@ -1,0 +1,64 @@
+"""Direction sets: unit length, evenly spread, the same everywhere."""
+
+import numpy as np
+import pytest
+from nrcdt.directions import circle, fibonacci, low_discrepancy, rotations, run_around, shells, sphere
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 7])
+@pytest.mark.parametrize("n", [1, 2, 17, 400])
+def test_spheres(n, d):
+    directions = sphere(n, d)
+    assert directions.shape == (n, d)
+    np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1)
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 7])
+def test_even_spread(d):
+    """Second moments converge to those of the uniform measure, faster than for random directions."""
+    directions = sphere(4000, d)
+    assert np.abs(directions.mean(axis=0)).max() < 0.01
+    assert np.abs(directions.T @ directions / 4000 - np.eye(d) / d).max() < 0.01
+
+
+def test_no_direction_is_far_from_the_set(rng):
+    targets = rng.normal(size=(500, 3))
+    targets /= np.linalg.norm(targets, axis=1, keepdims=True)
+    gaps = [np.arccos((targets @ fibonacci(n).T).max(axis=1)).max() for n in (100, 1600)]
+    assert gaps[0] < 0.3
+    assert gaps[1] == pytest.approx(gaps[0] / 4, rel=0.3)
+
+
+def test_rotations_cover_the_group(rng):
+    quaternions = rotations(3000)
+    np.testing.assert_allclose(np.linalg.norm(quaternions, axis=1), 1)
+    np.testing.assert_allclose(quaternions.T @ quaternions / 3000, np.eye(4) / 4, atol=0.01)
+    targets = rng.normal(size=(300, 4))
+    targets /= np.linalg.norm(targets, axis=1, keepdims=True)
+    angles = 2 * np.arccos(np.minimum(np.abs(targets @ quaternions.T).max(axis=1), 1))
+    assert np.rad2deg(angles.max()) < 20
+
+
+def test_shells():
+    centres = shells(64, 2, (0.5, 1.0))
+    np.testing.assert_allclose(np.linalg.norm(centres, axis=1), np.repeat([0.5, 1.0], 32))
+    assert shells(10, 3).shape == (10, 3)
+    assert len(shells(7, 2, (1, 2, 3))) == 7
+
+
+def test_order_around_the_circle():
+    assert run_around(circle(12))
+    assert run_around(circle(12)[::-1])
+    assert run_around(np.roll(circle(12), 5, axis=0))
+    assert run_around(0.7 * circle(12))
+    assert run_around(circle(12)[[0, 1, 2, 5, 8]])
+    assert not run_around(circle(12)[[0, 2, 1, 3, 4]])
+    assert not run_around(np.concatenate([circle(6), circle(6)]))
+    assert not run_around(shells(12, 2, (0.5, 1.0)))
+    assert not run_around(fibonacci(12))
+    assert not run_around(circle(1))
+
+
+def test_determinism():
+    np.testing.assert_allclose(low_discrepancy(2, 4)[1], low_discrepancy(9, 4)[1])
+    np.testing.assert_allclose(fibonacci(2), [[np.sqrt(3) / 2, 0, 0.5], [-0.63858018, -0.58499175, -0.5]], atol=1e-8)

@@ -1,0 +1,231 @@
+"""NRCDT and RCDT as scikit-learn transformers."""
+
+import pickle
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import cloud_of
+from nrcdt import NRCDT, RCDT, nrcdt, rcdt
+from nrcdt.directions import circle, fibonacci
+from scipy.spatial.transform import Rotation
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+SMALL = {"n_directions": 10, "n_quantiles": 12}
+EMPTY_IMAGE = {"check_estimators_dtypes": "casts a row to integers that are all zero: an empty image, which is refused"}
+
+
+@pytest.mark.parametrize("estimator", [NRCDT(**SMALL), RCDT(**SMALL), NRCDT(aggregate=["max", "tv"], **SMALL)])
+def test_estimator_checks(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(estimator, expected_failed_checks=EMPTY_IMAGE, on_fail=None, on_skip=None)
+    status = [result["status"] for result in results]
+    assert [result["check_name"] for result in results if result["status"] == "failed"] == []
+    assert status.count("passed") >= 45
+    assert status.count("xfail") == 1
+
+
+def clouds_of(rng, d=2):
+    return [cloud_of(rng, n, d) for n in (30, 100, 55, 64, 65)]
+
+
+def batches(rng):
+    images = rng.random((5, 9, 9))
+    return {
+        "image": images,
+        "image list": [images[0], images[1, :4], images[2, :, :5], images[3, :4], images[4]],
+        "euclidean": clouds_of(rng, 3),
+        "circular": clouds_of(rng),
+        "rotation": [Rotation.random(n, rng=rng).as_matrix() for n in (20, 70, 5, 33, 64)],
+    }
+
+
+@pytest.mark.parametrize("name", ["image", "image list", "euclidean", "circular", "rotation"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_jobs", [None, 2, -1])
+def test_a_sample_has_the_same_features_in_any_company(rng, monkeypatch, name, dtype, n_jobs):
+    """Bit for bit: alone, in a batch, in any order, in chunks of any size, with any number of threads."""
+    batch = [sample.astype(dtype) for sample in batches(rng)[name]]
+    model = NRCDT(name.split()[0], aggregate=["max", "mean", "range"], n_jobs=n_jobs, **SMALL).fit(batch)
+    together = model.transform(batch)
+    assert together.dtype == dtype
+    alone = np.concatenate([model.transform([sample]) for sample in batch])
+    np.testing.assert_array_equal(alone, together)
+    np.testing.assert_array_equal(model.transform(batch[::-1])[::-1], together)
+    monkeypatch.setattr("nrcdt.transform.CHUNK_BYTES", 10_000)
+    np.testing.assert_array_equal(model.transform(batch * 3)[5:10], together)
+
+
+def test_images_in_all_forms(rng):
+    images = rng.random((4, 6, 6))
+    expected = nrcdt(images, **SMALL)
+    for form in (images.reshape(4, 36), list(images), images.tolist(), pd.DataFrame(images.reshape(4, 36))):
+        np.testing.assert_array_equal(nrcdt(form, **SMALL), expected)
+    np.testing.assert_array_equal(nrcdt(images.reshape(4, 36), image_shape=(6, 6), **SMALL), expected)
+    wide = nrcdt(images.reshape(4, 36), image_shape=(4, 9), **SMALL)
+    np.testing.assert_array_equal(wide, nrcdt(images.reshape(4, 4, 9), **SMALL))
+
+
+def test_brightness_does_not_matter(rng):
+    images = rng.random((2, 8, 8))
+    np.testing.assert_allclose(nrcdt(images * 7.3, **SMALL), nrcdt(images, **SMALL), atol=1e-12)
+    np.testing.assert_array_equal(nrcdt((images * 99).astype(np.uint8), **SMALL).dtype, np.float64)
+
+
+def test_a_bare_image_is_warned_about(rng):
+    with pytest.warns(UserWarning, match="If it is a single image"):
+        nrcdt(rng.random((9, 9)) + 0.1, **SMALL)
+
+
+def test_names_and_output(rng):
+    images = rng.random((3, 5, 5))
+    model = NRCDT(aggregate=["max", "tv", (np.abs, np.median)], **SMALL).fit(images)
+    names = model.get_feature_names_out()
+    assert names[[0, 12, 35]].tolist() == ["max_0", "tv_0", "median_absolute_11"]
+    frame = model.set_output(transform="pandas").transform(images)
+    assert list(frame.columns) == names.tolist()
+    assert RCDT(**SMALL).fit(images).get_feature_names_out()[-1] == "rcdt_9_11"
+
+
+def test_lists_are_scaled_by_what_was_seen_in_fit(rng):
+    images = rng.random((6, 5, 5))
+    model = NRCDT(aggregate=["max", "tv"], **SMALL).fit(images[:4])
+    features = model.transform(images)
+    plain = nrcdt(images, aggregate="tv", **SMALL)
+    scale = np.sqrt(np.mean(plain[:4] ** 2))
+    np.testing.assert_allclose(features[:, 12:], plain / scale)
+    np.testing.assert_allclose(model.scales_[1], scale)
+    assert NRCDT(**SMALL).fit(images).scales_ == [1.0]
+
+
+def test_quantiles_for_whoever_asks(rng):
+    images = rng.random((3, 5, 5))
+    assert NRCDT(**SMALL).fit(images).quantiles(images).shape == (3, 10, 12)
+    model = RCDT(**SMALL).fit(images)
+    np.testing.assert_array_equal(model.transform(images), model.quantiles(images).reshape(3, -1))
+    np.testing.assert_array_equal(model.quantiles(images), rcdt(images, **SMALL))
+
+
+def test_clone_and_pickle(rng):
+    images = rng.random((3, 5, 5))
+    model = NRCDT(aggregate=["max", "range"], reference="norm", **SMALL).fit(images)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.transform(images), model.transform(images))
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        clone(model).transform(images)
+
+
+def test_pipeline_and_grid_search(rng):
+    images = rng.random((30, 6, 6))
+    images[15:, 1:5, 1:5] = 0
+    labels = np.repeat([0, 1], 15)
+    pipeline = make_pipeline(NRCDT(**SMALL), KNeighborsClassifier(1))
+    grid = {"nrcdt__n_directions": [4, 8], "nrcdt__aggregate": ["max", ["max", "tv"]]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(images.reshape(30, 36), labels)
+    assert search.best_score_ > 0.8
+    assert GridSearchCV(pipeline, grid, cv=3).fit(images, labels).best_score_ == search.best_score_
+
+
+def test_given_directions(rng):
+    images = rng.random((2, 5, 5))
+    np.testing.assert_array_equal(
+        nrcdt(images, directions=circle(10), n_quantiles=12), nrcdt(images, n_directions=10, n_quantiles=12)
+    )
+    model = NRCDT(directions=(circle(4), [1, 1, 2, 4]), aggregate="mean").fit(images)
+    np.testing.assert_allclose(model.direction_weights_, [0.125, 0.125, 0.25, 0.5])
+
+
+def test_own_space(rng):
+    def heights(points, directions):
+        return directions[:, np.newaxis] * points[:, 2]
+
+    clouds = [rng.normal(size=(20, 5)), (rng.normal(size=(7, 5)), np.arange(1, 8))]
+    features = nrcdt(clouds, (heights, np.array([1.0, 2.0, -1.0])), n_quantiles=6)
+    assert features.shape == (2, 6)
+    np.testing.assert_allclose(
+        features[0],
+        nrcdt([clouds[0][:, [2, 2]] * [1, 1]], (lambda x, d: d[:, None] * x[:, 0], [1.0, -1.0]), n_quantiles=6)[0],
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"space": "plane"}, "space must be one of image, euclidean, circular, rotation, or .*; got 'plane'"),
+        ({"frame": "moving"}, "frame must be one of fixed; got 'moving'"),
+        ({"normalize": "minmax"}, "normalize must be one of 'standardize', 'center', 'global', None; got 'minmax'"),
+        ({"aggregate": "median"}, "aggregate must be one of max, .*; got 'median'"),
+        ({"reference": "beta"}, "reference must be a distribution without open parameters"),
+        ({"n_radii": 0}, "n_radii must be a positive integer or 'auto'; got 0"),
+        ({"n_directions": 0}, "n_directions must be a positive integer; got 0"),
+        ({"n_directions": 2.5}, "n_directions must be a positive integer; got 2.5"),
+        ({"n_quantiles": 0}, "n_quantiles must be a positive integer; got 0"),
+        ({"n_quantiles": 1}, "n_quantiles must be at least 2 to have a spread; got 1"),
+        ({"directions": np.ones((3, 3))}, r"directions must have shape \(n_directions, 2\) in the image space; got"),
+        ({"directions": 2 * circle(4)}, "directions must be unit vectors; got other lengths"),
+        ({"directions": (circle(4), [1, 2])}, "the weights of directions must be 4 non-negative numbers"),
+        ({"directions": circle(6)[[0, 2, 1, 3]], "aggregate": "tv"}, "'tv' must have directions in order around a"),
+        ({"image_shape": (2, 3)}, "image_shape must have 25 pixels"),
+    ],
+)
+def test_settings_that_are_refused(rng, settings, message):
+    with pytest.raises(ValueError, match=message):
+        NRCDT(**settings).fit(rng.random((3, 25)))
+
+
+def test_tv_needs_order(rng):
+    with pytest.raises(ValueError, match=r"'tv' must have .* got directions of shape \(64, 3\) in the euclidean space"):
+        nrcdt([cloud_of(rng, 30, 3)], "euclidean", n_directions=64, aggregate="tv")
+    with pytest.raises(ValueError, match="'tv' must have directions in order"):
+        nrcdt([Rotation.random(9, rng=rng).as_matrix()], "rotation", aggregate=["max", "tv"])
+    assert nrcdt([cloud_of(rng)], "circular", aggregate="tv").shape == (1, 256)
+
+
+def test_other_dimensions_than_in_fit(rng):
+    model = NRCDT("euclidean", **SMALL).fit([cloud_of(rng, 30, 3)])
+    with pytest.raises(ValueError, match="X must have 3 coordinates as in fit; got 2"):
+        model.transform([cloud_of(rng, 30, 2)])
+
+
+def test_the_flat_sample_is_named(rng, monkeypatch):
+    """A ring seen from its centre, far down the batch and in a chunk of its own."""
+    monkeypatch.setattr("nrcdt.transform.CHUNK_BYTES", 1)
+    clouds = [cloud_of(rng, 20) for _ in range(6)]
+    clouds[4] = circle(24)
+    with pytest.raises(ValueError, match=r"X\[4\] must have spread in every slice; got none in direction 2"):
+        nrcdt(clouds, "circular", directions=np.array([[0.5, 0.0], [0.0, 0.5], [0.0, 0.0]]))
+
+
+def test_inverse_transform(rng):
+    image = np.zeros((24, 24))
+    image[6:14, 5:18] = 1
+    model = RCDT(n_directions=180, n_quantiles=180).fit(image[np.newaxis])
+    back = model.inverse_transform(model.transform(image[np.newaxis]))
+    assert back.shape == (1, 24, 24)
+    assert back.sum() == pytest.approx(1)
+    assert np.abs(back[0] - image / image.sum()).sum() < 0.12
+    for wrong in (RCDT(normalize="standardize", **SMALL).fit(image[np.newaxis]),):
+        with pytest.raises(ValueError, match="inverse_transform must have space='image' and normalize=None"):
+            wrong.inverse_transform(np.zeros((1, 120)))
+
+
+def test_importing_is_light():
+    import subprocess
+
+    code = "import sys, nrcdt; print([m for m in ('numba', 'torch', 'matplotlib', 'pandas') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_fibonacci_is_the_default_in_space(rng):
+    model = NRCDT("euclidean", n_directions=32).fit([cloud_of(rng, 30, 3)])
+    np.testing.assert_array_equal(model.directions_, fibonacci(32))

@@ -1,0 +1,100 @@
+"""What `invariance` states is what features do: unchanged under the group, changed by a map outside it."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import cloud_of
+from nrcdt import AGGREGATIONS, NORMALIZATIONS, SPACES, invariance, nrcdt
+from nrcdt.spaces.template import ARC
+from scipy.spatial.transform import Rotation
+
+ORIGIN = "rotations and reflections about the origin"
+RIGID = "rotations, reflections and shifts"
+
+
+def orthogonal(rng, d=2):
+    q, _ = np.linalg.qr(rng.normal(size=(d, d)))
+    return q
+
+
+MAPS = {
+    ORIGIN: lambda rng, x: x @ orthogonal(rng).T,
+    RIGID: lambda rng, x: x @ orthogonal(rng).T + rng.normal(size=2),
+    "similarities": lambda rng, x: rng.uniform(2, 3) * x @ orthogonal(rng).T + rng.normal(size=2),
+    "affine maps": lambda rng, x: x @ orthogonal(rng).T * rng.uniform([1, 0.2], [2, 0.4]) @ orthogonal(rng).T + 1,
+}
+LADDER = list(MAPS)
+
+
+def change(sets, space, normalize, aggregate, n=1024):
+    """Largest root mean square change of features between the first set and the others, relative to their size."""
+    n = 8 * n if aggregate == "tv" else n
+    settings = {"space": space, "n_directions": n, "n_quantiles": 20, "normalize": normalize}
+    features = nrcdt(sets, aggregate=aggregate, **settings)
+    scale = "tv" if aggregate == "tv" else "abs_max"  # abs_min may vanish everywhere
+    size = np.sqrt(np.mean(nrcdt(sets[:1], aggregate=scale, **settings) ** 2))
+    return np.sqrt(np.mean((features[1:] - features[0]) ** 2, axis=1)).max() / size
+
+
+PLANE = list(itertools.product(["euclidean", "circular"], NORMALIZATIONS, AGGREGATIONS))
+
+
+@pytest.mark.parametrize(("space", "normalize", "aggregate"), PLANE)
+def test_stated_groups_in_the_plane(rng, space, normalize, aggregate):
+    cloud = cloud_of(rng, 60)
+    group = invariance(space, normalize=normalize, aggregate=aggregate)
+    inside = [MAPS[group](rng, cloud) for _ in range(3)]
+    unchanged = change([cloud, *inside], space, normalize, aggregate)
+    assert unchanged < 0.02
+    if group != LADDER[-1]:
+        beyond = LADDER[LADDER.index(group) + 1]
+        outside = [MAPS[beyond](rng, cloud) for _ in range(3)]
+        assert change([cloud, *outside], space, normalize, aggregate) > max(0.02, 5 * unchanged)
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("aggregate", AGGREGATIONS)
+def test_images_have_the_groups_of_the_plane(normalize, aggregate):
+    settings = {"normalize": normalize, "aggregate": aggregate}
+    assert invariance("image", **settings) == invariance("euclidean", **settings)
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("aggregate", [name for name in AGGREGATIONS if not AGGREGATIONS[name].ordered])
+def test_stated_group_of_rotations(rng, normalize, aggregate):
+    assert invariance("rotation", normalize=normalize, aggregate=aggregate) == SPACES["rotation"].group
+    points = Rotation.from_rotvec(rng.normal(size=(60, 3)) * [0.3, 0.8, 0.2])
+    by = Rotation.random(rng=rng)
+    moved = [by * points, points * by, points.inv()]
+    sets = [one.as_matrix() for one in [points, *moved]]
+    unchanged = change(sets, "rotation", normalize, aggregate, n=8192)
+    assert unchanged < 0.05
+    if aggregate == "abs_min" and normalize == "global":
+        return  # some direction has the overall mean at every level: nothing is left to compare
+    other = Rotation.from_rotvec(points.as_rotvec() * [4.0, 0.1, 0.1] + [0, 0, 1]).as_matrix()
+    assert change([sets[0], other], "rotation", normalize, aggregate, n=8192) > 2 * unchanged
+
+
+def test_a_square_and_a_parallelogram(rng):
+    """Standardised they are one class; the global normalisation keeps them apart."""
+    square = rng.uniform(-1, 1, size=(4000, 2))
+    parallelogram = square @ np.array([[1.0, 0.0], [0.8, 1.0]])
+    assert change([square, parallelogram], "euclidean", "standardize", "max") < 0.02
+    assert change([square, parallelogram], "euclidean", "global", "max") > 0.1
+
+
+def test_the_template_space(rng):
+    angles = rng.uniform(0, 2, 80)
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    moved = [points @ orthogonal(rng).T for _ in range(3)]
+    assert "rotations" in invariance(ARC)
+    for aggregate in ("max", "tv", "mean"):
+        assert change([points, *moved], ARC, "standardize", aggregate) < 0.02
+
+
+def test_mistakes():
+    with pytest.raises(ValueError, match="normalize must be one of 'standardize', 'center', 'global', None; got 'l2'"):
+        invariance(normalize="l2")
+    with pytest.raises(ValueError, match="space must be one of image, euclidean, circular, rotation"):
+        invariance("plane")

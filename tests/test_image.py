@@ -1,0 +1,161 @@
+"""The Radon transform of images: closed form, mass, adjoint, known shadows, inverse."""
+
+import numpy as np
+import pytest
+from conftest import supersampled
+from hypothesis import given
+from hypothesis import strategies as st
+from nrcdt import back_projection, inverse_rcdt, radon, rcdt
+from nrcdt.directions import circle
+from nrcdt.spaces.image import opposite_half, pixel_side, strip_count
+
+SHAPES = st.tuples(st.integers(1, 12), st.integers(1, 12))
+
+
+@given(SHAPES, st.integers(1, 9), st.integers(1, 200), st.integers(0, 2**32 - 1))
+def test_mass_is_conserved(shape, n_directions, n_radii, seed):
+    image = np.random.default_rng(seed).normal(size=shape)
+    strips = radon(image, n_directions, n_radii=n_radii)
+    np.testing.assert_allclose(strips.sum(axis=1), image.sum(), rtol=0, atol=1e-13 * np.abs(image).sum())
+
+
+@given(SHAPES, st.integers(1, 9), st.integers(1, 200), st.booleans(), st.integers(0, 2**32 - 1))
+def test_back_projection_is_the_adjoint(shape, n_directions, n_radii, lines, seed):
+    rng = np.random.default_rng(seed)
+    f, g = rng.normal(size=shape), rng.normal(size=(n_directions, n_radii))
+    left = radon(f, n_directions, n_radii=n_radii, lines=lines) * g
+    right = f * back_projection(g, shape, lines=lines)
+    assert left.sum() == pytest.approx(right.sum(), rel=0, abs=1e-13 * (np.abs(left).sum() + np.abs(right).sum() + 1))
+
+
+@given(SHAPES, st.integers(0, 2**32 - 1))
+def test_linear_and_zeros_skipped(shape, seed):
+    rng = np.random.default_rng(seed)
+    f, g = rng.normal(size=(2, *shape)) * (rng.random(shape) < 0.5)
+    together = radon(f - 2 * g, 5, n_radii=40)
+    np.testing.assert_allclose(together, radon(f, 5, n_radii=40) - 2 * radon(g, 5, n_radii=40), atol=1e-12)
+
+
+def test_the_transform_is_even(rng):
+    strips = radon(rng.random((9, 6)), 10, n_radii=33)
+    np.testing.assert_allclose(strips[5:], strips[:5, ::-1], atol=1e-14)
+
+
+def test_axis_parallel_shadows_are_row_and_column_sums():
+    image = np.arange(12.0).reshape(4, 3)
+    n_radii = 2000
+    edges = np.linspace(-1, 1, n_radii + 1)
+    strips = radon(image, circle(4), n_radii=n_radii)
+    side = pixel_side(image.shape)
+    for k, sums in ((0, image.sum(axis=0)), (1, image.sum(axis=1))):
+        borders = (np.arange(len(sums) + 1) - len(sums) / 2) * side
+        expected = np.interp(edges, borders, np.concatenate([[0], np.cumsum(sums)]))
+        np.testing.assert_allclose(np.cumsum(strips[k]), expected[1:], atol=1e-11)
+
+
+def test_shadow_of_a_disc():
+    """The image of a disc has the half circle as its shadow, with an error that falls with the pixels."""
+    radius, centre = 0.4, np.array([0.1, -0.2])
+    edges = np.linspace(-1, 1, 101)
+    directions = circle(7)
+
+    def error(size):
+        image = supersampled((size, size), lambda x, y: np.hypot(x - centre[0], y - centre[1]) < radius)
+        z = np.clip((edges - (directions @ centre)[:, np.newaxis]) / radius, -1, 1)
+        below = radius**2 * (np.arccos(-z) + z * np.sqrt(1 - z**2))
+        return np.abs(radon(image, directions, n_radii=100) - np.diff(below, axis=1)).max()
+
+    errors = [error(size) for size in (16, 32, 64, 128)]
+    assert errors[-1] < errors[0] / 20
+    assert errors[-1] < 3e-4
+
+
+def test_shadow_of_a_polygon():
+    """A rectangle of whole pixels has a trapezoid as its shadow, exactly."""
+    image = np.zeros((20, 20))
+    image[4:10, 3:17] = 1.0
+    side = pixel_side(image.shape)
+    centre = side * np.array([(3 + 17) / 2 - 10, (4 + 10) / 2 - 10])
+    edges = np.linspace(-1, 1, 251)
+    directions = circle(16) @ np.array([[np.cos(0.1), np.sin(0.1)], [-np.sin(0.1), np.cos(0.1)]])
+    strips = radon(image, directions, n_radii=250)
+    for direction, row in zip(directions, strips, strict=True):
+        a, b = sorted(np.abs(direction) * side * [14, 6])
+        z = edges - direction @ centre
+        corners = np.array([-(a + b) / 2, -(b - a) / 2, (b - a) / 2, (a + b) / 2])
+        powers = np.maximum(z[:, np.newaxis] - corners, 0) ** 2 @ [1, -1, -1, 1] / (2 * a * b)
+        np.testing.assert_allclose(row, np.diff(84 * powers), atol=1e-11)
+
+
+def test_lines_are_the_limit_of_thin_strips(rng):
+    image = rng.random((6, 5))
+    directions = circle(5)
+    lines = radon(image, directions, n_radii=7, lines=True)
+    errors = []
+    for factor in (9, 81, 729):
+        thin = radon(image, directions, n_radii=7 * factor)[:, factor // 2 :: factor]
+        errors.append(np.abs(thin * 7 * factor / 2 - lines).max())
+    assert errors[2] < errors[0] / 20
+    assert errors[2] < 0.05 * lines.max()
+
+
+def test_float32_stays(rng):
+    image = rng.random((5, 8)).astype(np.float32)
+    assert radon(image, 4).dtype == np.float32
+    assert back_projection(np.ones((3, 8), np.float32), (4, 4)).dtype == np.float32
+    np.testing.assert_allclose(radon(image, 4), radon(image.astype(float), 4), atol=1e-6)
+
+
+def test_strip_count():
+    assert strip_count((256, 200), "auto") == 1087
+    assert strip_count((256, 200), 850) == 850
+    width_in_pixels = 2 / strip_count((100, 100), "auto") / pixel_side((100, 100))
+    assert width_in_pixels == pytest.approx(1 / 3, rel=0.01)
+
+
+def test_opposite_half():
+    assert opposite_half(circle(6))
+    assert not opposite_half(circle(5))
+    assert not opposite_half(circle(6)[:4])
+
+
+def test_directions_must_be_unit_vectors():
+    with pytest.raises(ValueError, match="directions must be unit vectors"):
+        radon(np.ones((3, 3)), 2 * circle(4))
+    with pytest.raises(ValueError, match=r"got shape \(4, 3\)"):
+        radon(np.ones((3, 3)), np.ones((4, 3)))
+
+
+def test_the_inverse_converges(rng):
+    """The error of rcdt and back falls as directions and quantiles grow."""
+    y, x = np.mgrid[:48, :48] - 23.5
+    image = np.exp(-((x - 6) ** 2 + (y + 4) ** 2) / 40) + 0.7 * np.exp(-((x + 9) ** 2 / 60 + (y - 7) ** 2 / 20))
+    image /= image.sum()
+
+    def error(n):
+        quantiles = rcdt(image[np.newaxis], n_directions=n, n_quantiles=n)
+        return np.abs(inverse_rcdt(quantiles, (48, 48))[0] - image).sum()
+
+    errors = [error(n) for n in (32, 64, 128, 256)]
+    assert all(later < earlier * 0.7 for earlier, later in zip(errors, errors[1:], strict=False))
+    assert errors[-1] < 0.06
+
+
+def test_inverse_with_uneven_directions_and_other_shapes(rng):
+    image = supersampled((24, 40), lambda x, y: (np.abs(x) < 0.3) & (np.abs(y) < 0.15))
+    image /= image.sum()
+    angles = 2 * np.pi * (np.arange(400) / 400) ** 1.3
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    weights = np.diff(angles, append=2 * np.pi)
+    quantiles = rcdt(image[np.newaxis], directions=directions, n_quantiles=400)[0]
+    weighted = inverse_rcdt(quantiles, (24, 40), directions=(directions, weights))
+    plain = inverse_rcdt(quantiles, (24, 40), directions=directions)
+    assert np.abs(weighted - image).sum() < 0.1
+    assert np.abs(weighted - image).sum() < np.abs(plain - image).sum() / 2
+
+
+def test_inverse_messages():
+    with pytest.raises(ValueError, match="quantiles must have shape"):
+        inverse_rcdt(np.ones(5), (4, 4))
+    with pytest.raises(ValueError, match="directions must be as many as in quantiles, 5; got 4"):
+        inverse_rcdt(np.ones((5, 6)), (4, 4), directions=circle(4))

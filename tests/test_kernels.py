@@ -1,0 +1,115 @@
+"""Every fast kernel equals the obvious loops."""
+
+import inspect
+
+import numpy as np
+import pytest
+from nrcdt.directions import circle, sphere
+from nrcdt.kernels import cpu, kernels_for, reference
+
+LEVELS = {m: np.arange(1, m + 1) / (m + 1) for m in (1, 7, 40)}
+
+
+def pixels(rng, height, width, ink=0.6):
+    image = rng.random((height, width)) * (rng.random((height, width)) < ink)
+    image[0, 0] = 1.0
+    rows, columns = np.nonzero(image)
+    x = (columns - (width - 1) / 2).astype(np.float32)
+    y = (rows - (height - 1) / 2).astype(np.float32)
+    return x, y, image[rows, columns]
+
+
+def test_the_backends_have_the_same_functions():
+    names = {"strip_sums", "back_project", "linear_quantiles", "step_quantiles", "projected_quantiles"}
+    for name in names:
+        twins = [getattr(module, name) for module in (cpu, reference)]
+        fast, slow = (list(inspect.signature(getattr(twin, "py_func", twin)).parameters) for twin in twins)
+        assert fast == slow
+
+
+def test_only_numpy_arrays_have_kernels():
+    assert kernels_for(np.zeros(1)) is cpu
+    with pytest.raises(TypeError, match="must be a NumPy array; got list"):
+        kernels_for([0.0])
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 6), (5, 5), (7, 4), (3, 9)])
+@pytest.mark.parametrize("n_radii", [1, 2, 5, 37, 300])
+@pytest.mark.parametrize("lines", [False, True])
+def test_strip_sums(rng, height, width, n_radii, lines):
+    x, y, mass = pixels(rng, height, width)
+    starts = np.array([0, len(x) // 2, len(x)])
+    directions = np.concatenate([circle(8), circle(7), [[1.0, 0.0], [0.0, 1.0]]])
+    out = np.empty((2, len(directions), n_radii))
+    arguments = (x, y, mass, starts, directions, np.sqrt(2) / max(height, width), lines)
+    expected = reference.strip_sums(*arguments, np.empty_like(out))
+    if lines:
+        interior = np.abs(directions.prod(axis=1)) > 1e-6  # on an axis the shadow is a box, and jumps
+        directions, expected = directions[interior], expected[:, interior]
+        arguments = (*arguments[:4], directions, *arguments[5:])
+        out = np.empty_like(expected)
+    np.testing.assert_allclose(cpu.strip_sums(*arguments, out), expected, rtol=0, atol=1e-12 * n_radii)
+
+
+def test_strip_sums_of_many_pixels(rng):
+    x, y, mass = pixels(rng, 60, 50, ink=1.0)
+    arguments = (x, y, mass, np.array([0, len(x)]), circle(3), np.sqrt(2) / 60, False)
+    expected = reference.strip_sums(*arguments, np.empty((1, 3, 90)))
+    np.testing.assert_allclose(cpu.strip_sums(*arguments, np.empty((1, 3, 90))), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_back_project(rng, lines):
+    x, y, _ = pixels(rng, 6, 4, ink=2.0)
+    sinogram = rng.normal(size=(5, 30))
+    arguments = (sinogram, x, y, circle(5)[:, ::-1].copy(), np.sqrt(2) / 6, lines)
+    fast, slow = (module.back_project(*arguments, np.empty(len(x))) for module in (cpu, reference))
+    np.testing.assert_allclose(fast, slow, atol=1e-11)
+
+
+@pytest.mark.parametrize("m", LEVELS)
+def test_linear_quantiles(rng, m):
+    masses = rng.random((6, 25)) * (rng.random((6, 25)) < 0.5)
+    masses[:, 7] += 1e-3
+    masses[1] = 0
+    masses[1, [0, 24]] = 1.0
+    masses[2] = 0
+    masses[2, 24] = 3.0
+    fast, slow = (
+        module.linear_quantiles(masses, LEVELS[m], -1.0, 0.08, np.empty((6, m))) for module in (cpu, reference)
+    )
+    np.testing.assert_allclose(fast, slow, atol=1e-13)
+
+
+CLOUDS = {
+    "normal": lambda rng, n: rng.normal(size=(4, n)),
+    "ties": lambda rng, n: rng.integers(0, 5, (4, n)).astype(float),
+    "equal": lambda rng, n: np.full((4, n), 2.5),
+    "outliers": lambda rng, n: rng.standard_cauchy((4, n)) ** 3,
+    "two heaps": lambda rng, n: rng.normal(size=(4, n)) * 1e-6 + rng.integers(0, 2, (4, n)),
+    "sorted": lambda rng, n: np.sort(rng.normal(size=(4, n)), axis=1),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", CLOUDS)
+@pytest.mark.parametrize("n", [1, 2, 3, 63, 64, 65, 66, 500, 2001])
+def test_step_quantiles(rng, kind, n, dtype):
+    values = CLOUDS[kind](rng, n).astype(dtype)
+    for weights in (np.empty(0), rng.random(n) + 0.01, rng.integers(1, 4, n).astype(float)):
+        for levels in LEVELS.values():
+            out = np.empty((4, len(levels)), dtype)
+            expected = reference.step_quantiles(values, weights, levels, out.copy())
+            np.testing.assert_array_equal(cpu.step_quantiles(values, weights, levels, out), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_projected_quantiles(rng, d, dtype):
+    points = rng.normal(size=(d, 300)).astype(dtype)
+    directions = sphere(9, d).astype(dtype)
+    for weights in (np.empty(0), rng.random(300)):
+        out = np.empty((9, 40), dtype)
+        expected = reference.projected_quantiles(points, directions, weights, LEVELS[40], out.copy())
+        fast = cpu.projected_quantiles(points, directions, weights, LEVELS[40], out)
+        np.testing.assert_allclose(fast, expected, rtol=0, atol=8 * np.finfo(dtype).eps)

@@ -1,0 +1,337 @@
+"""Propositions and theorems of sections 2 to 4 of the paper, as corrected in its reading: each as a test.
+
+Identities that hold direction by direction hold to rounding on clouds; what takes a supremum over all directions holds in
+the limit, and is tested as convergence.
+"""
+
+import numpy as np
+import pytest
+from conftest import affine_map, cloud_of, supersampled
+from hypothesis import given
+from hypothesis import strategies as st
+from nrcdt import NRCDT, RCDT, nrcdt, radon, rcdt
+from nrcdt.directions import circle, rotations, sphere
+from nrcdt.spaces import circular, rotation
+from scipy.spatial.transform import Rotation
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+AFFINE = ["max", "abs_max", "abs_min", "abs_range", "range", "tv"]
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def unit(angles):
+    angles = np.atleast_1d(angles)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def moved_directions(directions, matrix):
+    """phi_A(theta) = A^T theta / |A^T theta|, and the lengths |A^T theta|."""
+    moved = directions @ matrix
+    lengths = np.linalg.norm(moved, axis=1)
+    return moved / lengths[:, np.newaxis], lengths
+
+
+def difference(a, b):
+    """Root mean square difference of features, relative to their size."""
+    return np.sqrt(np.mean((a - b) ** 2) / np.mean(a**2))
+
+
+def assert_converges(errors, final, factor=3.0):
+    assert errors[-1] < errors[0] / factor
+    assert errors[-1] < final
+
+
+# Section 2: the Radon transform
+
+
+def test_disintegration(rng):
+    """<R mu, g> is the integral over directions of <R_theta mu, g(., theta)>: strips and angles against the plane."""
+
+    def g(t, angle):
+        return np.cos(3 * t) * (1 + np.sin(angle)) + t**2
+
+    image = rng.random((8, 8))
+    image /= image.sum()
+    fine = np.kron(image, np.ones((40, 40))) / 1600
+    side = np.sqrt(2) / 320
+    y, x = (np.mgrid[:320, :320] - 159.5) * side
+    angles = 2 * np.pi * (np.arange(400) + 0.5) / 400
+    expected = np.mean([(fine * g(np.cos(a) * x + np.sin(a) * y, a)).sum() for a in angles])
+    errors = []
+    for n in (4, 16, 64):
+        angles = 2 * np.pi * np.arange(n) / n
+        radii = (np.arange(4 * n) + 0.5) / (2 * n) - 1
+        strips = radon(image, n, n_radii=4 * n)
+        errors.append(abs((strips * g(radii, angles[:, np.newaxis])).sum() / n - expected))
+    assert_converges(errors, 2e-4)
+
+
+@given(SEEDS, st.integers(2, 4))
+def test_radon_transform_of_affine_maps(seed, d):
+    """R_theta[mu_{A,y}] = (|A^T theta| . + <y, theta>)_# R_{phi_A(theta)}[mu], on quantiles, for all directions."""
+    rng = np.random.default_rng(seed)
+    cloud, (matrix, shift) = cloud_of(rng, 50, d), affine_map(rng, d)
+    weights = rng.random(50)
+    directions = sphere(12, d)
+    moved, lengths = moved_directions(directions, matrix)
+    left = rcdt([(cloud @ matrix.T + shift, weights)], "euclidean", directions=directions)[0]
+    right = rcdt([(cloud, weights)], "euclidean", directions=moved)[0]
+    np.testing.assert_allclose(left, lengths[:, np.newaxis] * right + (directions @ shift)[:, np.newaxis], atol=1e-10)
+
+
+ANGLES = np.linspace(-np.pi / 2, np.pi / 2, 23)[1:-1]
+COS, SIN, TAN = np.cos(ANGLES), np.sin(ANGLES), np.tan(ANGLES)
+TABLE = {
+    "translation": (np.eye(2), np.array([0.3, -2.0]), ANGLES, 1.0),
+    "rotation": (unit(0.7)[0][:, np.newaxis] * [[1, 0]] + unit(0.7 + np.pi / 2).T @ [[0, 1]], 0, ANGLES - 0.7, 1.0),
+    "reflection": (np.array([[np.cos(0.7), np.sin(0.7)], [np.sin(0.7), -np.cos(0.7)]]), 0, 0.7 - ANGLES, 1.0),
+    "anisotropic scaling": (
+        np.diag([0.5, 1.7]),
+        0,
+        np.arctan(1.7 / 0.5 * TAN),
+        np.sqrt(0.5**2 * COS**2 + 1.7**2 * SIN**2),
+    ),
+    "vertical shear, transposed": (
+        np.array([[1, 0.8], [0, 1]]),
+        0,
+        np.arctan(0.8 + TAN),
+        np.sqrt(1 + 0.8**2 * COS**2 + 0.8 * np.sin(2 * ANGLES)),
+    ),
+}
+
+
+@pytest.mark.parametrize("row", TABLE)
+def test_table_of_affine_effects(rng, row):
+    matrix, shift, angles, factor = TABLE[row]
+    cloud = cloud_of(rng)
+    shifts = unit(ANGLES) @ (np.zeros(2) + shift)
+    left = rcdt([cloud @ matrix.T + shift], "euclidean", directions=unit(ANGLES))[0]
+    right = rcdt([cloud], "euclidean", directions=unit(angles))[0]
+    expected = right * np.broadcast_to(factor, len(ANGLES))[:, np.newaxis] + shifts[:, np.newaxis]
+    np.testing.assert_allclose(left, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("row", TABLE)
+def test_table_of_affine_effects_on_images(row):
+    """The same rows for an ellipse drawn on ever finer pixels: the shadow is the one the table says."""
+    matrix, shift, angles, factor = TABLE[row]
+    matrix, shift = matrix, 0.05 * (np.zeros(2) + shift)
+    inverse = np.linalg.inv(matrix)
+
+    def inside(x, y):
+        return np.hypot(5 * x - 0.4, 8 * y) < 1
+
+    def moved(x, y):
+        u, v = x - shift[0], y - shift[1]
+        return inside(inverse[0, 0] * u + inverse[0, 1] * v, inverse[1, 0] * u + inverse[1, 1] * v)
+
+    errors = []
+    for size in (16, 64):
+        left = rcdt(supersampled((size, size), moved)[np.newaxis], directions=unit(ANGLES), n_quantiles=40)[0]
+        right = rcdt(supersampled((size, size), inside)[np.newaxis], directions=unit(angles), n_quantiles=40)[0]
+        expected = right * np.broadcast_to(factor, len(ANGLES))[:, np.newaxis] + (unit(ANGLES) @ shift)[:, np.newaxis]
+        errors.append(np.abs(left - expected).max())
+    assert_converges(errors, 4e-3)
+
+
+# Section 3: transport, normalisation, invariance
+
+
+def test_mean_and_spread_of_slices_are_moments_of_the_measure(rng):
+    """mean(theta) = <mean, theta>, spread(theta)^2 = theta^T covariance theta: continuous in theta, bounded below."""
+    cloud = cloud_of(rng, 400)
+    directions = circle(90)
+    covariance = np.cov(cloud.T, bias=True)
+    errors = []
+    for m in (20, 200, 2000):
+        quantiles = rcdt([cloud], "euclidean", directions=directions, n_quantiles=m)[0]
+        means = np.abs(quantiles.mean(axis=1) - directions @ cloud.mean(axis=0))
+        spreads = np.abs(quantiles.std(axis=1) - np.sqrt(np.einsum("ka,ab,kb->k", directions, covariance, directions)))
+        errors.append(max(means.max(), spreads.max()))
+    assert_converges(errors, 0.02)
+    assert quantiles.std(axis=1).min() >= np.sqrt(np.linalg.eigvalsh(covariance)[0]) * 0.99
+
+
+@given(SEEDS, st.integers(2, 4))
+def test_nrcdt_of_affine_maps_exchanges_directions(seed, d):
+    rng = np.random.default_rng(seed)
+    cloud, (matrix, shift) = cloud_of(rng, 60, d), affine_map(rng, d)
+    directions = sphere(10, d)
+    moved, _ = moved_directions(directions, matrix)
+    settings = {"space": "euclidean", "normalize": "standardize", "n_quantiles": 30}
+    left = rcdt([cloud @ matrix.T + shift], directions=directions, **settings)
+    np.testing.assert_allclose(left, rcdt([cloud], directions=moved, **settings), atol=1e-9)
+
+
+@pytest.mark.parametrize("aggregate", AFFINE)
+def test_features_are_bounded(rng, aggregate):
+    """|N_h mu| <= diameter / smallest spread (twice that for ranges)."""
+    cloud = cloud_of(rng, 100)
+    features = nrcdt([cloud], "euclidean", n_directions=64, aggregate=aggregate)
+    diameter = np.linalg.norm(cloud[:, np.newaxis] - cloud, axis=-1).max()
+    bound = diameter / np.sqrt(np.linalg.eigvalsh(np.cov(cloud.T, bias=True))[0])
+    assert np.abs(features).max() <= bound * (64 * 2 if aggregate == "tv" else 2)
+
+
+@pytest.mark.parametrize("aggregate", AFFINE)
+def test_invariance_under_affine_maps_in_the_plane(rng, aggregate):
+    cloud, (matrix, shift) = cloud_of(rng, 300), affine_map(rng)
+    errors = []
+    for n in (16, 128, 1024):
+        a, b = nrcdt(
+            [cloud, cloud @ matrix.T + shift], "euclidean", n_directions=n, n_quantiles=20, aggregate=aggregate
+        )
+        errors.append(difference(a, b))
+    assert_converges(errors, 0.03)
+
+
+@pytest.mark.parametrize("aggregate", AFFINE)
+def test_invariance_under_affine_maps_of_images(rng, aggregate):
+    """Two drawings of one shape under different maps; pixels and directions grow together."""
+
+    def shape(x, y):
+        return ((np.abs(x + 0.1) < 0.05) & (np.abs(y) < 0.25)) | (np.hypot(x - 0.1, y - 0.1) < 0.12)
+
+    def sheared(x, y):
+        u, v = 1.1 * x - 0.5 * y + 0.03, 0.4 * x + 0.9 * y - 0.05
+        return shape(u, v)
+
+    errors = []
+    for size, n in ((24, 16), (96, 128), (192, 512)):
+        images = np.stack([supersampled((size, size), one, n=4) for one in (shape, sheared)])
+        a, b = nrcdt(images, n_directions=n, n_quantiles=32, aggregate=aggregate)
+        errors.append(difference(a, b))
+    assert_converges(errors, 0.06)
+
+
+def test_infimum_is_minus_the_supremum_at_the_other_level(rng):
+    image = rng.random((2, 9, 9))
+    features = nrcdt(image, n_directions=32, aggregate=["max"], n_quantiles=31)
+    lowest = nrcdt(image, n_directions=32, n_quantiles=31, aggregate=lambda quantiles: quantiles.min(axis=1))
+    np.testing.assert_allclose(lowest, -features[:, ::-1], atol=1e-12)
+
+
+def test_abs_max_and_range_follow_from_max(rng):
+    image = rng.random((2, 9, 9))
+    settings = {"n_directions": 32, "n_quantiles": 31}
+    m = nrcdt(image, aggregate="max", **settings)
+    np.testing.assert_allclose(nrcdt(image, aggregate="abs_max", **settings), np.maximum(m, m[:, ::-1]), atol=1e-12)
+    np.testing.assert_allclose(nrcdt(image, aggregate="range", **settings), m + m[:, ::-1], atol=1e-12)
+
+
+def separates(features, labels):
+    model = make_pipeline(StandardScaler(), LinearSVC(C=1000, max_iter=20000)).fit(features, labels)
+    return model.score(features, labels) == 1.0
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("aggregate", ["max", "abs_max", "abs_range", "range", "tv"])
+def test_affine_classes_are_separable_and_collapse(rng, d, aggregate):
+    """The classes of two templates shrink to points, whose distance stays: any linear classifier tells them apart."""
+    if aggregate == "tv" and d == 3:
+        pytest.skip("directions on the sphere have no order")
+    templates = [cloud_of(rng, 50, d), np.concatenate([rng.normal(size=(25, d)), rng.normal(size=(25, d)) + 5])]
+    labels = np.repeat([0, 1], 12)
+    clouds = [templates[label] @ matrix.T + shift for label in labels for matrix, shift in [affine_map(rng, d)]]
+    spreads = []
+    for n in (32, 2048):
+        features = nrcdt(clouds, "euclidean", n_directions=n, n_quantiles=25, aggregate=aggregate)
+        centres = [features[labels == k].mean(axis=0) for k in (0, 1)]
+        within = np.sqrt(np.mean([features[labels == k].var(axis=0) for k in (0, 1)]))
+        spreads.append(within / np.sqrt(np.mean((centres[0] - centres[1]) ** 2)))
+    assert separates(features, labels)
+    assert_converges(spreads, 0.15, factor=2)
+
+
+# Section 4: other spaces
+
+
+@given(SEEDS, st.integers(2, 3))
+def test_circular_slices_of_similarities(seed, d):
+    """R_theta[mu_{sQ,y}] = (s .)_# R_{Q^T (theta - y) / s}[mu]."""
+    rng = np.random.default_rng(seed)
+    cloud, centres = cloud_of(rng, 40, d), rng.normal(size=(7, d))
+    q, _ = np.linalg.qr(rng.normal(size=(d, d)))
+    s, y = rng.uniform(0.5, 2), rng.normal(size=d)
+    left = circular.phi(s * cloud @ q.T + y, centres)
+    np.testing.assert_allclose(left, s * circular.phi(cloud, (centres - y) @ q / s), atol=1e-10)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("aggregate", ["max", "abs_range", "mean"])
+def test_circular_features_ignore_similarities(rng, d, aggregate):
+    cloud = cloud_of(rng, 200, d)
+    q, _ = np.linalg.qr(rng.normal(size=(d, d)))
+    errors = []
+    for n in (16, 128, 1024):
+        a, b = nrcdt([cloud, 3 * cloud @ q.T + 7], "circular", n_directions=n, n_quantiles=20, aggregate=aggregate)
+        errors.append(difference(a, b))
+    assert_converges(errors, 0.03)
+
+
+def test_circular_classes_are_separable(rng):
+    templates = [cloud_of(rng, 100), rng.normal(size=(100, 2)) ** 3]
+    labels = np.repeat([0, 1], 10)
+    clouds = []
+    for label in labels:
+        q, _ = np.linalg.qr(rng.normal(size=(2, 2)))
+        clouds.append(rng.uniform(0.3, 3) * templates[label] @ q.T + rng.normal(size=2))
+    assert separates(nrcdt(clouds, "circular", n_directions=64, n_quantiles=30), labels)
+
+
+@given(SEEDS)
+def test_rotation_slices_of_rotated_measures(seed):
+    """R_theta[mu_R] = R_{R^T theta}[mu], and the angle is arccos((trace(theta^T x) - 1) / 2)."""
+    points, theta, by = (Rotation.random(n, rng=np.random.default_rng(seed)) for n in (9, 4, 1))
+
+    def quaternions(rotations):
+        return np.roll(rotations.as_quat(), 1, axis=1)
+
+    left = rotation.phi(quaternions(by * points), quaternions(theta))
+    np.testing.assert_allclose(left, rotation.phi(quaternions(points), quaternions(by.inv() * theta)), atol=1e-6)
+    traces = np.einsum("kij,nij->kn", theta.as_matrix(), (by * points).as_matrix())
+    np.testing.assert_allclose(left, np.arccos(np.clip((traces - 1) / 2, -1, 1)), atol=1e-6)
+
+
+@pytest.mark.parametrize("move", ["left", "right", "inverse"])
+@pytest.mark.parametrize("aggregate", ["max", "abs_min", "range", "mean"])
+def test_rotation_features_ignore_the_group(rng, move, aggregate):
+    points = Rotation.from_rotvec(rng.normal(size=(100, 3)) * [0.3, 0.8, 0.2])
+    moved = []
+    for by in Rotation.random(6, rng=rng):
+        moved.append({"left": by * points, "right": points * by, "inverse": (by * points).inv()}[move])
+    sets = [one.as_matrix() for one in [points, *moved]]
+    errors = []
+    for n in (64, 1024, 16384):
+        features = nrcdt(sets, "rotation", n_directions=n, n_quantiles=15, aggregate=aggregate)
+        errors.append(difference(features[:1], features[1:]))
+    assert_converges(errors, 0.05, factor=1.5)
+
+
+def test_rotation_classes_are_separable(rng):
+    labels = np.repeat([0, 1], 10)
+    clouds = []
+    for label in labels:
+        scale = [0.6, 0.6, 0.6] if label else [0.0, 0.0, 1.5]
+        clouds.append((Rotation.random(rng=rng) * Rotation.from_rotvec(rng.normal(size=(300, 3)) * scale)).as_matrix())
+    assert separates(nrcdt(clouds, "rotation", n_directions=256, n_quantiles=30), labels)
+
+
+def test_generalized_adjoint(rng):
+    """<R_phi mu, g> = <mu, R_phi^* g> for any defining function: sums over points and directions in either order."""
+    points = Rotation.random(30, rng=rng).as_quat()
+    directions, weights = rotations(11), np.full(30, 1 / 30)
+    values = rotation.phi(points, directions)
+    g = np.sin(values) + np.arange(11)[:, np.newaxis]
+    assert (g @ weights).mean() == pytest.approx(g.mean(axis=0) @ weights)
+
+
+def test_the_estimators_walk_the_same_corridor(rng):
+    """Algorithm 1: NRCDT is max over the directions of the standardised RCDT."""
+    images = rng.random((3, 7, 7))
+    settings = {"n_directions": 12, "n_quantiles": 20}
+    quantiles = RCDT(**settings).fit(images).quantiles(images)
+    standard = (quantiles - quantiles.mean(axis=2, keepdims=True)) / quantiles.std(axis=2, keepdims=True)
+    np.testing.assert_allclose(NRCDT(**settings).fit_transform(images), standard.max(axis=1), atol=1e-12)

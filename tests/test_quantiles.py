@@ -1,0 +1,171 @@
+"""The cumulative distribution transform and its inverse."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nrcdt import cdt, inverse_cdt
+from nrcdt.quantiles import linear_quantiles, reference_levels, step_quantiles
+from nrcdt.slices import Atoms, Bins
+from scipy import stats
+
+
+def test_uniform_levels():
+    levels = reference_levels(4)
+    np.testing.assert_allclose(levels.values, [0.2, 0.4, 0.6, 0.8])
+    np.testing.assert_array_equal(levels.weights, 0.25)
+    assert levels.symmetric
+
+
+def test_levels_of_a_bounded_reference_are_inside_its_support():
+    levels = reference_levels(9, stats.beta(2, 3))
+    np.testing.assert_allclose(levels.values, stats.beta(2, 3).cdf(np.arange(1, 10) / 10))
+    assert levels.weights.sum() == pytest.approx(1)
+    assert not levels.symmetric
+
+
+def test_levels_of_an_unbounded_reference_lie_between_its_quantiles():
+    levels = reference_levels(9, "norm")
+    np.testing.assert_allclose(levels.values[[0, 4, 8]], [0.1, 0.5, 0.9], atol=1e-12)
+    np.testing.assert_allclose(np.diff(stats.norm.ppf(levels.values), n=2), 0, atol=1e-12)
+    assert levels.symmetric
+
+
+def test_a_uniform_object_is_the_uniform_reference():
+    by_name, by_object = reference_levels(12), reference_levels(12, stats.uniform())
+    np.testing.assert_allclose(by_name.values, by_object.values)
+    np.testing.assert_allclose(by_name.weights, by_object.weights)
+
+
+@pytest.mark.parametrize("reference", ["uniform", "norm", stats.beta(2, 3), "expon"])
+def test_mean_and_spread_are_integrals_against_the_reference(reference):
+    """The weighted moments of the quantiles converge to the moments of the measure."""
+    measure = stats.triang(0.3)
+
+    def errors(m):
+        levels = reference_levels(m, reference)
+        quantiles = measure.ppf(levels.values)
+        mean = levels.weights @ quantiles
+        return abs(mean - measure.mean()) + abs(np.sqrt(levels.weights @ (quantiles - mean) ** 2) - measure.std())
+
+    assert errors(1000) < errors(30) / 8
+    assert errors(1000) < 0.01
+
+
+@pytest.mark.parametrize("reference", ["nothing", "poisson", 3, None])
+def test_unknown_references(reference):
+    with pytest.raises(ValueError, match="reference must be 'uniform' or a continuous distribution"):
+        reference_levels(5, reference)
+    with pytest.raises(ValueError, match="without open parameters; got 'beta'"):
+        reference_levels(5, "beta")
+
+
+@pytest.mark.parametrize("n", [0, -3, 2.5, "many"])
+def test_the_number_of_quantiles(n):
+    with pytest.raises(ValueError, match="n_quantiles must be a positive integer"):
+        reference_levels(n)
+
+
+def test_density_by_linear_inversion():
+    density = stats.norm(0.1, 0.12)
+    errors = []
+    for n_strips in (50, 200, 800):
+        masses = np.diff(density.cdf(np.linspace(-1, 1, n_strips + 1)))
+        errors.append(np.abs(cdt(masses, edges=(-1, 1), n_quantiles=99) - density.ppf(np.arange(1, 100) / 100)).max())
+    assert errors[2] < errors[0] / 50
+    assert errors[2] < 1e-4
+
+
+def test_the_right_end_of_a_plateau():
+    assert cdt([1.0, 0.0, 0.0, 1.0], edges=(0, 4), n_quantiles=1) == pytest.approx([3.0])
+    assert cdt([0.1] * 3 + [0.0] * 4 + [0.1] * 3, edges=(0, 10), n_quantiles=1) == pytest.approx([7.0])
+    assert cdt([0.0, 1.0], n_quantiles=1) == pytest.approx([1.0])
+
+
+@given(st.integers(1, 60), st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_step_inversion_is_exact(n, m, seed):
+    rng = np.random.default_rng(seed)
+    values, weights = rng.normal(size=n), rng.integers(1, 5, n)
+    repeated = np.sort(np.repeat(values, weights))
+    ranks = np.arange(1, m + 1) * len(repeated) // (m + 1)
+    np.testing.assert_array_equal(cdt(values, weights, n_quantiles=m), repeated[ranks])
+    np.testing.assert_array_equal(cdt(repeated, n_quantiles=m), repeated[ranks])
+
+
+def test_equal_weights_are_no_weights(rng):
+    values = rng.normal(size=500)
+    for weight in (1.0, 0.1, 1 / 3):
+        np.testing.assert_array_equal(cdt(values, np.full(500, weight), n_quantiles=249), cdt(values, n_quantiles=249))
+
+
+def test_cdt_is_the_monge_map(rng):
+    """It pushes the reference to the measure, in increasing order: the optimal plan between sorted samples."""
+    values = rng.normal(size=1000)
+    map_ = cdt(values, n_quantiles=999, reference="uniform")
+    assert (np.diff(map_) >= 0).all()
+    assert stats.ks_2samp(map_, values).statistic < 0.01
+
+
+def test_the_norm_of_cdt_differences_is_the_wasserstein_distance(rng):
+    first, second = stats.norm(0, 1), stats.norm(2, 3)
+    expected = np.sqrt(2**2 + (3 - 1) ** 2)
+    errors = []
+    for m in (100, 1000, 10000):
+        levels = reference_levels(m)
+        difference = first.ppf(levels.values) - second.ppf(levels.values)
+        errors.append(abs(np.sqrt(levels.weights @ difference**2) - expected))
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 2e-3
+
+
+def test_several_measures_at_once(rng):
+    values = rng.normal(size=(3, 40))
+    together = cdt(values, n_quantiles=9)
+    assert together.shape == (3, 9)
+    np.testing.assert_array_equal(together[1], cdt(values[1], n_quantiles=9))
+    assert cdt(values.astype(np.float32), n_quantiles=9).dtype == np.float32
+    assert cdt(np.ones((2, 5), np.float32), edges=(0, 1)).dtype == np.float32
+
+
+def test_cdt_names_what_is_wrong():
+    with pytest.raises(ValueError, match=r"x\[1\] must have positive mass"):
+        cdt(np.array([[1.0, 1.0], [0.0, 0.0]]), edges=(0, 1))
+    with pytest.raises(ValueError, match="x must not have negative mass"):
+        cdt([1.0, -1.0], edges=(0, 1))
+    with pytest.raises(ValueError, match="must be finite; got NaN"):
+        cdt([1.0, np.nan])
+    with pytest.raises(ValueError, match="one number per point"):
+        cdt([1.0, 2.0], [1.0])
+
+
+@pytest.mark.parametrize("reference", ["uniform", "norm", stats.beta(2, 3)])
+def test_inverse_cdt_converges(reference):
+    masses = np.diff(stats.beta(3, 4).cdf(np.linspace(0, 1, 33)))
+
+    def error(m):
+        quantiles = cdt(masses, edges=(0, 1), n_quantiles=m, reference=reference)
+        return np.abs(inverse_cdt(quantiles, edges=(0, 1), n_radii=32, reference=reference) - masses).sum()
+
+    errors = [error(m) for m in (20, 80, 320)]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.02
+
+
+def test_inverse_cdt_needs_two_levels():
+    with pytest.raises(ValueError, match="quantiles must have at least two levels; got 1"):
+        inverse_cdt([1.0], edges=(0, 1))
+
+
+def test_mirrored_directions(rng):
+    masses = rng.random((2, 3, 12))
+    both = np.concatenate([masses, masses[..., ::-1]], axis=1)
+    for reference in ("uniform", stats.beta(2, 3)):
+        levels = reference_levels(10, reference)
+        mirrored = linear_quantiles(Bins(masses, mirrored=True), levels)
+        np.testing.assert_allclose(mirrored, linear_quantiles(Bins(both), levels), atol=1e-13)
+
+
+def test_phi_must_have_directions_first(rng):
+    atoms = Atoms(rng.normal(size=(5, 2)), None, np.ones((3, 2)), lambda x, d: x @ d.T)
+    with pytest.raises(ValueError, match=r"phi must return an array of shape .* = \(3, 5\); got \(5, 3\)"):
+        step_quantiles(atoms, reference_levels(4))
