@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from nrcdt import AGGREGATIONS, NORMALIZATIONS
 from nrcdt.aggregate import aggregate, find_aggregations
 from nrcdt.normalize import FlatSlice, average, normalize

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from nrcdt.directions import circle, fibonacci, low_discrepancy, rotations, run_around, shells, sphere
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from conftest import cloud_of
 from nrcdt import rcdt, sliced_wasserstein
 from nrcdt.directions import circle
@@ -36,7 +37,7 @@ def test_uneven_directions_need_weights(rng):
     angles = 2 * np.pi * np.linspace(0, 1, 500, endpoint=False) ** 2
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     weights = np.diff(angles, append=2 * np.pi)
-    shifted = cloud + [0.0, 2.0]
+    shifted = cloud + np.array([0.0, 2.0])
     even = sliced_wasserstein([cloud], [shifted], "euclidean", directions=(directions, weights))[0, 0]
     uneven = sliced_wasserstein([cloud], [shifted], "euclidean", directions=directions)[0, 0]
     assert even == pytest.approx(np.sqrt(2), rel=0.01)

@@ -7,9 +7,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import cloud_of
-from nrcdt import NRCDT, RCDT, nrcdt, rcdt
-from nrcdt.directions import circle, fibonacci
 from scipy.spatial.transform import Rotation
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -17,6 +14,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
+
+from conftest import cloud_of
+from nrcdt import NRCDT, RCDT, nrcdt, rcdt
+from nrcdt.directions import circle, fibonacci
 
 SMALL = {"n_directions": 10, "n_quantiles": 12}
 EMPTY_IMAGE = {"check_estimators_dtypes": "casts a row to integers that are all zero: an empty image, which is refused"}

@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
+
 from conftest import cloud_of
 from nrcdt import AGGREGATIONS, NORMALIZATIONS, SPACES, invariance, nrcdt
 from nrcdt.spaces.template import ARC
-from scipy.spatial.transform import Rotation
 
 ORIGIN = "rotations and reflections about the origin"
 RIGID = "rotations, reflections and shifts"

@@ -1,10 +1,13 @@
 """The Radon transform of images: closed form, mass, adjoint, known shadows, inverse."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from conftest import supersampled
 from hypothesis import given
 from hypothesis import strategies as st
+
+from conftest import supersampled
 from nrcdt import back_projection, inverse_rcdt, radon, rcdt
 from nrcdt.directions import circle
 from nrcdt.spaces.image import opposite_half, pixel_side, strip_count
@@ -137,7 +140,7 @@ def test_the_inverse_converges(rng):
         return np.abs(inverse_rcdt(quantiles, (48, 48))[0] - image).sum()
 
     errors = [error(n) for n in (32, 64, 128, 256)]
-    assert all(later < earlier * 0.7 for earlier, later in zip(errors, errors[1:], strict=False))
+    assert all(later < earlier * 0.7 for earlier, later in pairwise(errors))
     assert errors[-1] < 0.06
 
 

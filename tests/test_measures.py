@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from nrcdt.measures import check_clouds, check_image, check_images, check_points, check_rotations
 from scipy.sparse import csr_matrix
+
+from nrcdt.measures import check_clouds, check_image, check_images, check_points, check_rotations
 
 GOOD = np.ones((3, 4))
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])

@@ -1,21 +1,22 @@
 """Propositions and theorems of sections 2 to 4 of the paper, as corrected in its reading: each as a test.
 
-Identities that hold direction by direction hold to rounding on clouds; what takes a supremum over all directions holds in
-the limit, and is tested as convergence.
+Identities that hold direction by direction hold to rounding on clouds; what takes a supremum over all directions holds
+in the limit, and is tested as convergence.
 """
 
 import numpy as np
 import pytest
-from conftest import affine_map, cloud_of, supersampled
 from hypothesis import given
 from hypothesis import strategies as st
-from nrcdt import NRCDT, RCDT, nrcdt, radon, rcdt
-from nrcdt.directions import circle, rotations, sphere
-from nrcdt.spaces import circular, rotation
 from scipy.spatial.transform import Rotation
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+
+from conftest import affine_map, cloud_of, supersampled
+from nrcdt import NRCDT, RCDT, nrcdt, radon, rcdt
+from nrcdt.directions import circle, rotations, sphere
+from nrcdt.spaces import circular, rotation
 
 AFFINE = ["max", "abs_max", "abs_min", "abs_range", "range", "tv"]
 SEEDS = st.integers(0, 2**32 - 1)

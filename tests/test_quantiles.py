@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
+
 from nrcdt import cdt, inverse_cdt
 from nrcdt.quantiles import linear_quantiles, reference_levels, step_quantiles
 from nrcdt.slices import Atoms, Bins
-from scipy import stats
 
 
 def test_uniform_levels():
@@ -157,8 +158,8 @@ def test_inverse_cdt_needs_two_levels():
 
 
 def test_mirrored_directions(rng):
-    masses = rng.random((2, 3, 12))
-    both = np.concatenate([masses, masses[..., ::-1]], axis=1)
+    masses = rng.random((3, 12))
+    both = np.concatenate([masses, masses[:, ::-1]])
     for reference in ("uniform", stats.beta(2, 3)):
         levels = reference_levels(10, reference)
         mirrored = linear_quantiles(Bins(masses, mirrored=True), levels)

@@ -90,24 +90,19 @@ def _is_continuous(distribution: Any) -> bool:
 def linear_quantiles(bins: Bins, levels: Levels) -> Array:
     """Invert densities; opposite directions come from the mirror: q(t) becomes -q(1 - t).
 
-    Masses of shape (..., n_directions, n_strips) give quantiles of shape (..., n_directions, n_quantiles), with twice
-    the directions where `bins.mirrored`.
+    Masses of shape (n_directions, n_strips) give quantiles of shape (n_directions, n_quantiles), with twice the
+    directions where `bins.mirrored`.
     """
-    masses = bins.masses.reshape(-1, bins.masses.shape[-1])
-    quantiles = _invert_rows(masses, bins, levels)
-    quantiles = quantiles.reshape(*bins.masses.shape[:-1], -1)
-    if not bins.mirrored:
-        return quantiles
-    if levels.symmetric:
-        return np.concatenate([quantiles, -quantiles[..., ::-1]], axis=-2)
-    mirrored = _invert_rows(np.ascontiguousarray(masses[:, ::-1]), bins, levels)
-    return np.concatenate([quantiles, mirrored.reshape(quantiles.shape)], axis=-2)
-
-
-def _invert_rows(masses: Array, bins: Bins, levels: Levels) -> Array:
-    out = np.empty((len(masses), len(levels.values)))
-    width = (bins.upper - bins.lower) / masses.shape[1]
-    return np.asarray(kernels_for(masses).linear_quantiles(masses, levels.values, bins.lower, width, out))
+    n_slices, n_strips = bins.masses.shape
+    kernels = kernels_for(bins.masses)
+    out = np.empty((n_slices * (2 if bins.mirrored else 1), len(levels.values)))
+    settings = (levels.values, bins.lower, (bins.upper - bins.lower) / n_strips)
+    kernels.linear_quantiles(bins.masses, *settings, out[:n_slices])
+    if bins.mirrored and levels.symmetric:
+        np.negative(out[:n_slices, ::-1], out=out[n_slices:])
+    elif bins.mirrored:
+        kernels.linear_quantiles(np.ascontiguousarray(bins.masses[:, ::-1]), *settings, out[n_slices:])
+    return out
 
 
 def step_quantiles(atoms: Atoms, levels: Levels) -> Array:
@@ -167,8 +162,7 @@ def cdt(
     if edges is not None:
         for i, row in enumerate(rows):
             check_image(row[np.newaxis], f"x[{i}]" if array.ndim > 1 else "x")
-        bins = Bins(rows.astype(np.float64), *edges)
-        quantiles = linear_quantiles(bins, levels).astype(array.dtype)
+        quantiles = linear_quantiles(Bins(rows.astype(np.float64), *edges), levels).astype(array.dtype)
     else:
         clouds = check_points([(row, weights) for row in rows])
         quantiles = np.concatenate(

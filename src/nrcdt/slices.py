@@ -16,7 +16,7 @@ class Bins(NamedTuple):
 
     Attributes
     ----------
-    masses : array of shape (..., n_strips)
+    masses : array of shape (n_directions, n_strips)
     lower : where the first strip begins
     upper : where the last strip ends
     mirrored : whether the directions in the array are followed by their opposites, which are not computed

@@ -17,7 +17,7 @@ from .slices import Array
 from .spaces import Space, find_space
 from .spaces.image import filtered_back_projection, strip_count
 
-CHUNK_BYTES = 24_000_000
+CHUNK_BYTES = 4_000_000
 FRAMES = ("fixed",)
 
 Result = TypeVar("Result")
@@ -99,17 +99,19 @@ def refuse_unordered(aggregations: Sequence[Aggregation], plan: Plan) -> None:
 
 
 def quantile_array(measures: Sequence[Any], plan: Plan) -> Array:
-    """Lines 1 to 7 for measures of one kind: normalised quantiles of shape (n_samples, n_directions, n_quantiles)."""
+    """Lines 1 to 7 for measures of one dtype: normalised quantiles of shape (n_samples, n_directions, n_quantiles)."""
+    first = _quantiles(measures[0], plan)
+    out = np.empty((len(measures), *first.shape), _dtype(measures[0]))
+    for i, measure in enumerate(measures):
+        out[i] = _quantiles(measure, plan) if i else first
+    weights = (plan.levels.weights, plan.direction_weights)
+    return normalize(out, plan.normalization, *weights, linear=plan.space.linear)
+
+
+def _quantiles(measure: Any, plan: Plan) -> Array:
     if plan.space.densities:
-        bins = plan.space.slices(measures, plan.directions, plan.n_radii)
-        quantiles = linear_quantiles(bins, plan.levels)
-        quantiles = quantiles.astype(measures[0].dtype, copy=False)
-    else:
-        cuts = (plan.space.slices(measure, plan.directions) for measure in measures)
-        quantiles = np.stack([step_quantiles(atoms, plan.levels) for atoms in cuts])
-    return normalize(
-        quantiles, plan.normalization, plan.levels.weights, plan.direction_weights, linear=plan.space.linear
-    )
+        return linear_quantiles(plan.space.slices(measure, plan.directions, plan.n_radii), plan.levels)
+    return step_quantiles(plan.space.slices(measure, plan.directions), plan.levels)
 
 
 def feature_blocks(measures: Sequence[Any], plan: Plan, aggregations: list[Aggregation]) -> list[Array]:
@@ -120,7 +122,7 @@ def feature_blocks(measures: Sequence[Any], plan: Plan, aggregations: list[Aggre
 def walk(
     measures: Sequence[Any], plan: Plan, stage: Callable[[Sequence[Any]], Result], n_jobs: int | None = None
 ) -> list[Result]:
-    """Send a batch through the corridor in chunks of like samples, on `n_jobs` threads; results keep the order."""
+    """Send a batch through the corridor in chunks, on `n_jobs` threads; results keep the order."""
     chunks = list(_chunks(measures, plan))
 
     def one(chunk: tuple[int, int]) -> Result:
@@ -136,25 +138,18 @@ def walk(
 
 
 def _chunks(measures: Sequence[Any], plan: Plan) -> Iterator[tuple[int, int]]:
-    """Cut the batch where the kind of sample changes or the intermediate arrays would grow too large."""
+    """Cut the batch where the dtype changes or the quantiles would take too much memory."""
+    sample_bytes = 8 * len(plan.directions) * len(plan.levels.values)
+    longest = max(1, CHUNK_BYTES // sample_bytes)
     start = 0
     for stop in range(1, len(measures) + 1):
-        full = (stop - start + 1) * _sample_bytes(measures[start], plan) > CHUNK_BYTES
-        if stop == len(measures) or full or _kind(measures[stop]) != _kind(measures[start]):
+        if stop == len(measures) or stop - start == longest or _dtype(measures[stop]) != _dtype(measures[start]):
             yield start, stop
             start = stop
 
 
-def _kind(measure: Any) -> Any:
-    """What must agree within a chunk: shape and dtype of images, dtype of clouds."""
-    return (measure.shape, measure.dtype) if isinstance(measure, np.ndarray) else measure.points.dtype
-
-
-def _sample_bytes(measure: Any, plan: Plan) -> int:
-    per_direction = 3 * len(plan.levels.values)
-    if plan.space.densities:
-        per_direction += strip_count(measure.shape, plan.n_radii)
-    return 8 * len(plan.directions) * per_direction
+def _dtype(measure: Any) -> Any:
+    return measure.dtype if isinstance(measure, np.ndarray) else measure.points.dtype
 
 
 def inverse_rcdt(

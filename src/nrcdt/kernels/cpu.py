@@ -154,41 +154,72 @@ def _sum_one(x, y, mass, direction, reach, pixel, lines, scratch, out):
 
 
 @njit(cache=True, nogil=True)
-def strip_sums(x, y, mass, starts, directions, pixel, lines, out):
-    n_images, n_directions, n_radii = out.shape
-    widest = int(math.sqrt(2.0) * pixel * n_radii / 2.0) + 3
+def _inked_pixels(image):
+    """Coordinates from the centre, masses of the pixels that are not zero, and their largest distance squared."""
+    height, width = image.shape
+    count = 0
+    for i in range(height):
+        for j in range(width):
+            count += image[i, j] != 0.0
+    x, y, mass = np.empty(count, np.float32), np.empty(count, np.float32), np.empty(count)
+    count = 0
+    reach = 0.0
+    for i in range(height):
+        for j in range(width):
+            if image[i, j] != 0.0:
+                u, v = j - 0.5 * (width - 1), i - 0.5 * (height - 1)
+                x[count], y[count], mass[count] = u, v, image[i, j]
+                reach = max(reach, u * u + v * v)
+                count += 1
+    return x, y, mass, reach
+
+
+@njit(cache=True, nogil=True)
+def strip_sums(image, directions, pixel, lines, out):
+    n_directions, n_radii = out.shape
+    strips_per_pixel = 0.5 * pixel * n_radii
+    widest = int(math.sqrt(2.0) * strips_per_pixel) + 3
+    x, y, mass, reach = _inked_pixels(image)
+    reach = math.sqrt(reach) * strips_per_pixel
+    length = int(2.0 * reach) + 5
+    scratch = (
+        np.empty(5),
+        np.empty((4, widest, 3)),
+        np.empty(BLOCK, np.int32),
+        np.empty(BLOCK),
+        np.empty((3, 4 * length)),
+        np.empty(length + widest),
+    )
     out[:] = 0.0
-    for b in range(n_images):
-        part = slice(starts[b], starts[b + 1])
-        reach = 0.0
-        for i in range(starts[b], starts[b + 1]):
-            reach = max(reach, np.float64(x[i]) ** 2 + np.float64(y[i]) ** 2)
-        reach = math.sqrt(reach) * pixel * n_radii / 2.0
-        length = int(2.0 * reach) + 5
-        scratch = (
-            np.empty(5),
-            np.empty((4, widest, 3)),
-            np.empty(BLOCK, np.int32),
-            np.empty(BLOCK),
-            np.empty((3, 4 * length)),
-            np.empty(length + widest),
-        )
-        for k in range(n_directions):
-            _sum_one(x[part], y[part], mass[part], directions[k], reach, pixel, lines, scratch, out[b, k])
-        if lines:
-            out[b] *= n_radii / 2.0
+    for k in range(n_directions):
+        _sum_one(x, y, mass, directions[k], reach, pixel, lines, scratch, out[k])
+    if lines:
+        out *= 0.5 * n_radii
     return out
 
 
 @njit(cache=True, nogil=True)
-def back_project(sinogram, x, y, directions, pixel, lines, out):
+def _collect_gains(row, base, shares, gains):
+    """Turn one direction of a sinogram into polynomials: what a pixel in each cell collects, as a quadratic in t."""
+    length = gains.shape[1] // 4
+    gains[:] = 0.0
+    for i in range(4):
+        for n in range(shares.shape[1]):
+            for r in range(length):
+                value = row[min(max(base + r + n, 0), row.shape[0] - 1)]
+                for j in range(3):
+                    gains[j, i * length + r] += shares[i, n, j] * value
+
+
+@njit(cache=True, nogil=True)
+def back_project(sinogram, directions, pixel, lines, out):
     n_directions, n_radii = sinogram.shape
-    widest = int(math.sqrt(2.0) * pixel * n_radii / 2.0) + 3
-    reach = math.sqrt(np.float64(x[0]) ** 2 + np.float64(y[0]) ** 2) * pixel * n_radii / 2.0
-    length = int(2.0 * reach) + 5
-    breaks, table = np.empty(5), np.empty((4, widest, 3))
-    cells, offsets = np.empty(BLOCK, np.int32), np.empty(BLOCK)
-    gains = np.empty((3, 4 * length))
+    height, width = out.shape
+    reach = 0.25 * math.hypot(height, width) * pixel * n_radii
+    breaks, table = np.empty(5), np.empty((4, int(math.sqrt(2.0) * pixel * n_radii / 2.0) + 3, 3))
+    gains = np.empty((3, 4 * (int(2.0 * reach) + 5)))
+    cells, offsets = np.empty(width, np.int32), np.empty(width)
+    x = np.arange(width) - 0.5 * (width - 1)
     out[:] = 0.0
     for k in range(n_directions):
         a, b, short, long = _geometry(directions[k], pixel, n_radii)
@@ -196,21 +227,15 @@ def back_project(sinogram, x, y, directions, pixel, lines, out):
         _table(short, long, lines, breaks, shares)
         origin = 0.5 * (n_radii - short - long) + (0.5 if lines else 0.0)
         base = math.floor(origin - reach) - 1
-        gains[:] = 0.0
-        for i in range(4):
-            for n in range(shares.shape[1]):
-                for r in range(length):
-                    value = sinogram[k, min(max(base + r + n, 0), n_radii - 1)]
-                    for j in range(3):
-                        gains[j, i * length + r] += shares[i, n, j] * value
-        for i in range(0, out.shape[0], BLOCK):
-            part = slice(i, min(i + BLOCK, out.shape[0]))
-            _locate(x[part], y[part], a, b, origin - base, breaks, float(length), cells, offsets)
-            for p in range(out[part].shape[0]):
-                j, t = uint64(cells[p]), offsets[p]
-                out[i + p] += gains[0, j] + t * (gains[1, j] + t * gains[2, j])
+        _collect_gains(sinogram[k], base, shares, gains)
+        for i in range(height):
+            y = np.full(width, i - 0.5 * (height - 1))
+            _locate(x, y, a, b, origin - base, breaks, float(gains.shape[1] // 4), cells, offsets)
+            for j in range(width):
+                c, t = uint64(cells[j]), offsets[j]
+                out[i, j] += gains[0, c] + t * (gains[1, c] + t * gains[2, c])
     if lines:
-        out *= n_radii / 2.0
+        out *= 0.5 * n_radii
     return out
 
 

@@ -38,7 +38,7 @@ def shadow_density(z: FloatArray, a: float, b: float) -> FloatArray:
     return np.where(inside, np.minimum(rise, 1 / long), 0.0)
 
 
-def _shares(position: float, a: float, b: float, n_radii: int, lines: bool) -> FloatArray:
+def _shares(position: Any, a: float, b: float, n_radii: int, lines: bool) -> FloatArray:
     """Share of a pixel's mass in every strip, or its density on the middle line of every strip."""
     start = position + n_radii / 2 - (abs(a) + abs(b)) / 2
     if lines:
@@ -48,46 +48,33 @@ def _shares(position: float, a: float, b: float, n_radii: int, lines: bool) -> F
     return np.diff(shadow_cumulative(edges - start, a, b))
 
 
-def strip_sums(
-    x: FloatArray,
-    y: FloatArray,
-    mass: FloatArray,
-    starts: IntArray,
-    directions: FloatArray,
-    pixel: float,
-    lines: bool,
-    out: FloatArray,
-) -> FloatArray:
-    """Sum the shadows of the pixels at (x, y), in pixel units, per image, direction and strip.
+def _positions(shape: tuple[int, ...], a: float, b: float) -> FloatArray:
+    """Where the centres of the pixels project to, in strips from the middle."""
+    height, width = shape
+    return (np.arange(width) - (width - 1) / 2) * a + (np.arange(height)[:, np.newaxis] - (height - 1) / 2) * b
 
-    Image b owns the pixels from `starts[b]` to `starts[b + 1]`; `out` has the axes image, direction, strip.
-    """
-    n_images, n_directions, n_radii = out.shape
+
+def strip_sums(image: FloatArray, directions: FloatArray, pixel: float, lines: bool, out: FloatArray) -> FloatArray:
+    """Sum the shadows of all pixels of an image, per direction and strip."""
+    n_radii = out.shape[1]
     out[:] = 0.0
-    for image in range(n_images):
-        for k in range(n_directions):
-            a, b = directions[k] * pixel * n_radii / 2
-            for i in range(starts[image], starts[image + 1]):
-                out[image, k] += mass[i] * _shares(x[i] * a + y[i] * b, a, b, n_radii, lines)
+    for k, direction in enumerate(directions):
+        a, b = direction * pixel * n_radii / 2
+        for mass, position in zip(image.flat, _positions(image.shape, a, b).flat, strict=True):
+            out[k] += mass * _shares(position, a, b, n_radii, lines)
     return out
 
 
 def back_project(
-    sinogram: FloatArray,
-    x: FloatArray,
-    y: FloatArray,
-    directions: FloatArray,
-    pixel: float,
-    lines: bool,
-    out: FloatArray,
+    sinogram: FloatArray, directions: FloatArray, pixel: float, lines: bool, out: FloatArray
 ) -> FloatArray:
-    """Apply the transpose of `strip_sums` for one image: each pixel collects what its shadow falls on."""
-    n_directions, n_radii = sinogram.shape
+    """Apply the transpose of `strip_sums`: each pixel collects what its shadow falls on."""
+    n_radii = sinogram.shape[1]
     out[:] = 0.0
-    for k in range(n_directions):
-        a, b = directions[k] * pixel * n_radii / 2
-        for i in range(len(out)):
-            out[i] += _shares(x[i] * a + y[i] * b, a, b, n_radii, lines) @ sinogram[k]
+    for row, direction in zip(sinogram, directions, strict=True):
+        a, b = direction * pixel * n_radii / 2
+        for i, position in np.ndenumerate(_positions(out.shape, a, b)):
+            out[i] += _shares(position, a, b, n_radii, lines) @ row
     return out
 
 

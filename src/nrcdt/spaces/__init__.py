@@ -24,10 +24,10 @@ class Space:
     check : turns user input into a list of measures, or raises
     dimension : of the directions that one measure asks for
     directions : makes n directions of that dimension
-    slices : cuts one measure (an image space: images of one shape) along directions, into Bins or Atoms
+    slices : cuts one measure along directions, into Atoms, or into Bins where there are `densities`
     group : the maps under which slices only change places, shift and scale
     linear : whether phi is linear, so that a shift of the measure shifts each slice by its own amount
-    densities : whether slices are Bins
+    densities : whether slices are Bins, whose number is a third argument of `slices`
     """
 
     name: str

@@ -7,7 +7,6 @@ a row, y runs down along a column, as pixel coordinates do.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -30,22 +29,10 @@ def strip_count(shape: tuple[int, ...], n_radii: int | Literal["auto"]) -> int:
     return math.ceil(2 * STRIPS_PER_PIXEL / pixel_side(shape)) if n_radii == "auto" else n_radii
 
 
-def _inked_pixels(image: Array) -> tuple[Array, Array, Array]:
-    """Coordinates in pixels from the centre, and masses, of all pixels that are not zero."""
-    rows, columns = np.nonzero(image)
-    height, width = image.shape
-    x = (columns - (width - 1) / 2).astype(np.float32)
-    y = (rows - (height - 1) / 2).astype(np.float32)
-    return x, y, image[rows, columns].astype(np.float64)
-
-
-def _radon_batch(images: Sequence[Array], directions: Array, n_radii: int, lines: bool) -> Array:
-    pixels = [_inked_pixels(image) for image in images]
-    starts = np.cumsum([0] + [len(mass) for _, _, mass in pixels])
-    x, y, mass = (np.concatenate(part) for part in zip(*pixels, strict=True))
-    out = np.empty((len(images), len(directions), n_radii))
-    kernels = kernels_for(mass)
-    return np.asarray(kernels.strip_sums(x, y, mass, starts, directions, pixel_side(images[0].shape), lines, out))
+def _strip_sums(image: Array, directions: Array, n_radii: int, lines: bool) -> Array:
+    out = np.empty((len(directions), n_radii))
+    kernels = kernels_for(image)
+    return np.asarray(kernels.strip_sums(np.ascontiguousarray(image), directions, pixel_side(image.shape), lines, out))
 
 
 def radon(
@@ -76,7 +63,7 @@ def radon(
     """
     image = check_image(image, "image", signed=True)
     unit = _unit_directions(directions)
-    strips = _radon_batch([image], unit, strip_count(image.shape, n_radii), lines)[0]
+    strips = _strip_sums(image, unit, strip_count(image.shape, n_radii), lines)
     return np.asarray(strips, dtype=image.dtype)
 
 
@@ -102,10 +89,9 @@ def back_projection(
     """
     sinogram = check_image(sinogram, "sinogram", signed=True)
     unit = _unit_directions(len(sinogram) if directions is None else directions)
-    x, y, out = _inked_pixels(np.ones(shape))
-    kernels = kernels_for(out)
-    kernels.back_project(sinogram.astype(np.float64), x, y, unit, pixel_side(shape), lines, out)
-    return out.reshape(shape).astype(sinogram.dtype, copy=False)
+    out = np.empty(shape)
+    kernels_for(out).back_project(np.ascontiguousarray(sinogram, np.float64), unit, pixel_side(shape), lines, out)
+    return np.asarray(out, dtype=sinogram.dtype)
 
 
 def filtered_back_projection(sinogram: Array, shape: tuple[int, int], directions: Array, weights: Array) -> Array:
@@ -141,9 +127,8 @@ def opposite_half(directions: Array) -> bool:
     return not odd and bool(np.allclose(directions[half:], -directions[:half], rtol=0, atol=1e-12))
 
 
-def slices(images: Sequence[Array], directions: Array, n_radii: int | Literal["auto"]) -> Bins:
-    """Cut images of one shape into strips (Algorithm 1, line 2)."""
+def slices(image: Array, directions: Array, n_radii: int | Literal["auto"]) -> Bins:
+    """Cut an image into strips (Algorithm 1, line 2); opposite directions are left to the mirror."""
     mirrored = opposite_half(directions)
     computed = directions[: len(directions) // 2] if mirrored else directions
-    n_strips = strip_count(images[0].shape, n_radii)
-    return Bins(_radon_batch(images, np.ascontiguousarray(computed), n_strips, False), -1.0, 1.0, mirrored)
+    return Bins(_strip_sums(image, computed, strip_count(image.shape, n_radii), False), -1.0, 1.0, mirrored)
