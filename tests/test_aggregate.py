@@ -5,7 +5,7 @@ import pytest
 
 from nrcdt import AGGREGATIONS, NORMALIZATIONS
 from nrcdt.aggregate import aggregate, find_aggregations
-from nrcdt.normalize import FlatSlice, average, normalize
+from nrcdt.normalize import FlatSlice, normalize
 
 
 @pytest.fixture
@@ -47,7 +47,6 @@ def test_reference_weights(quantiles, rng):
     result = normalize(quantiles.copy(), "standardize", shares, weights(5))
     np.testing.assert_allclose(result @ shares, 0, atol=1e-12)
     np.testing.assert_allclose(result**2 @ shares, 1)
-    np.testing.assert_allclose(average(quantiles, shares), quantiles @ shares)
 
 
 def test_flat_slices(quantiles):

@@ -18,11 +18,10 @@ def image_of(rng, shape, ink=0.6):
 
 
 def test_the_backends_have_the_same_functions():
-    names = {"strip_sums", "back_project", "linear_quantiles", "step_quantiles", "projected_quantiles"}
-    for name in names:
-        twins = [getattr(module, name) for module in (cpu, reference)]
-        fast, slow = (list(inspect.signature(getattr(twin, "py_func", twin)).parameters) for twin in twins)
-        assert fast == slow
+    for name, fast in vars(cpu).items():
+        if hasattr(fast, "py_func") and not name.startswith("_"):
+            slow = getattr(reference, name)
+            assert list(inspect.signature(fast.py_func).parameters) == list(inspect.signature(slow).parameters)
 
 
 def test_only_numpy_arrays_have_kernels():
@@ -109,3 +108,14 @@ def test_projected_quantiles(rng, d, dtype):
         expected = reference.projected_quantiles(points, directions, weights, LEVELS[40], out.copy())
         fast = cpu.projected_quantiles(points, directions, weights, LEVELS[40], out)
         np.testing.assert_allclose(fast, expected, rtol=0, atol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_row_moments_and_shift_and_scale(rng, dtype):
+    quantiles, weights = rng.normal(size=(3, 5, 41)).astype(dtype), rng.random(41) / 20
+    fast, slow = (
+        module.row_moments(quantiles, weights, np.empty((3, 5)), np.empty((3, 5))) for module in (cpu, reference)
+    )
+    np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-14)
+    fast, slow = (module.shift_and_scale(quantiles.copy(), *slow) for module in (cpu, reference))
+    np.testing.assert_allclose(fast, slow, rtol=0, atol=8 * np.finfo(dtype).eps)

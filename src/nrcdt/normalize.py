@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from .kernels import kernels_for
 from .slices import Array
 
 Normalization = Literal["standardize", "center", "global"] | None
@@ -38,32 +39,36 @@ def normalize(
     """
     if how is None:
         return quantiles
-    means = average(quantiles, level_weights)
-    if how == "global" and not linear:
-        quantiles -= average(means, direction_weights)[:, np.newaxis, np.newaxis]
-    else:
-        quantiles -= means[..., np.newaxis]
+    kernels = kernels_for(quantiles)
+    shape = quantiles.shape[:2]
+    means, variances = kernels.row_moments(quantiles, level_weights, np.empty(shape), np.empty(shape))
+    shifts, spreads = _shifts_and_spreads(how, means, variances, direction_weights, linear)
+    if how != "center":
+        _refuse_flat(means, spreads, np.finfo(quantiles.dtype).eps)
+    return np.asarray(kernels.shift_and_scale(quantiles, shifts, 1 / spreads))
+
+
+def _shifts_and_spreads(
+    how: Normalization, means: Array, variances: Array, weights: Array, linear: bool
+) -> tuple[Array, Array]:
+    """What each slice is shifted and divided by, of shape (n_samples, n_directions)."""
+    if how == "standardize":
+        return means, np.sqrt(variances)
     if how == "center":
-        return quantiles
-    variances = average(np.square(quantiles), level_weights)
-    if how == "global":
-        variances = average(variances, direction_weights)[:, np.newaxis]
-    spreads = np.sqrt(variances)
-    _refuse_flat(means, spreads)
-    quantiles /= spreads[..., np.newaxis]
-    return quantiles
+        return means, np.ones_like(means)
+    shifts = means if linear else np.tile(_average(means, weights), means.shape[1])
+    variance = _average(variances + (means - shifts) ** 2, weights)
+    return shifts, np.tile(np.sqrt(variance), means.shape[1])
 
 
-def average(values: Array, weights: Array) -> Array:
-    """Average over the last axis; row by row the same, however many rows there are."""
-    if np.ptp(weights) == 0:
-        return np.asarray(values.mean(axis=-1))
-    return np.asarray((values * weights.astype(values.dtype)).sum(axis=-1))
+def _average(values: Array, weights: Array) -> Array:
+    """Average over directions, row by row the same however many rows there are."""
+    return np.asarray((values * weights).sum(axis=1, keepdims=True))
 
 
-def _refuse_flat(means: Array, spreads: Array) -> None:
+def _refuse_flat(means: Array, spreads: Array, precision: float) -> None:
     size = np.abs(means).max(axis=1, keepdims=True) + spreads.max(axis=1, keepdims=True)
-    flat = np.argwhere(spreads <= 64 * np.finfo(spreads.dtype).eps * size)
+    flat = np.argwhere(spreads <= 64 * precision * size)
     if len(flat):
         raise FlatSlice(*(int(position) for position in flat[0]))
 

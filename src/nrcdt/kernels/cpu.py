@@ -7,6 +7,7 @@ has a twin of the same name in `reference.py`, which says what is computed. This
     linear_quantiles           one walk along the cumulative masses
     step_quantiles             buckets, then a network that compares neighbours only
     projected_quantiles        the same, with the projections made on the way
+    row_moments, shift_and_scale   one row at a time, while it is in the cache
 
 Two habits of the compiler shape the code. A choice is written ``x if x < y else y`` into another array: it becomes
 one vector instruction, where ``min`` or an update in place becomes a masked store. And addresses that depend on data are
@@ -462,3 +463,38 @@ def projected_quantiles(points, directions, weights, levels, out):
         else:
             _order_statistics(values, ranks, scratch, out[k])
     return out
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _weighted_sum(row, weights):
+    total = 0.0
+    for j in range(row.shape[0]):
+        total += weights[j] * row[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _weighted_squares(row, weights, centre):
+    total = 0.0
+    for j in range(row.shape[0]):
+        total += weights[j] * (row[j] - centre) ** 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def row_moments(quantiles, weights, means, variances):
+    for i in range(quantiles.shape[0]):
+        for k in range(quantiles.shape[1]):
+            means[i, k] = _weighted_sum(quantiles[i, k], weights)
+            variances[i, k] = _weighted_squares(quantiles[i, k], weights, means[i, k])
+    return means, variances
+
+
+@njit(cache=True, nogil=True)
+def shift_and_scale(quantiles, shifts, scales):
+    for i in range(quantiles.shape[0]):
+        for k in range(quantiles.shape[1]):
+            row, shift, scale = quantiles[i, k], shifts[i, k], scales[i, k]
+            for j in range(row.shape[0]):
+                row[j] = (row[j] - shift) * scale
+    return quantiles

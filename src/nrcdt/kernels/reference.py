@@ -118,3 +118,19 @@ def projected_quantiles(
     for row, column in zip(points, directions.T, strict=True):
         values += column[:, np.newaxis] * row
     return step_quantiles(values, weights, levels, out)
+
+
+def row_moments(
+    quantiles: FloatArray, weights: FloatArray, means: FloatArray, variances: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance of each quantile function, as integrals against the reference (Algorithm 1, lines 4 and 5)."""
+    wide = quantiles.astype(np.float64)
+    means[:] = (wide * weights).sum(axis=-1)
+    variances[:] = ((wide - means[..., np.newaxis]) ** 2 * weights).sum(axis=-1)
+    return means, variances
+
+
+def shift_and_scale(quantiles: FloatArray, shifts: FloatArray, scales: FloatArray) -> FloatArray:
+    """Subtract and multiply each quantile function in place (Algorithm 1, line 6)."""
+    quantiles[:] = (quantiles.astype(np.float64) - shifts[..., np.newaxis]) * scales[..., np.newaxis]
+    return quantiles
