@@ -1,0 +1,309 @@
+"""The command line: parses and calls. Heavy imports wait inside the commands, so that help comes at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+import nrcdt
+
+if TYPE_CHECKING:
+    from .files import Kind
+    from .slices import Array
+
+BATCH_SAMPLES = 32
+BATCH_BYTES = 256_000_000
+BENCHMARKS = Path("benchmarks", "run.py")
+SOME_FAILED, NOTHING_WRITTEN = 1, 2
+FAILURES = (ValueError, OSError, MemoryError)
+OUTPUT, ERRORS = Console(), Console(stderr=True)
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=nrcdt.__doc__)
+
+
+class Ink(StrEnum):
+    """Which side of the paper level is ink."""
+
+    auto = "auto"
+    dark = "dark"
+    light = "light"
+
+
+def _say(message: str) -> None:
+    """Print one line as it is: no markup in file names, no breaks."""
+    OUTPUT.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def _complain(message: str) -> None:
+    ERRORS.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _one_red_line() -> Iterator[None]:
+    """Show errors of the library as one line, and leave with code 2."""
+    try:
+        yield
+    except (*FAILURES, ImportError) as error:
+        _complain(_reason(error))
+        raise typer.Exit(NOTHING_WRITTEN) from None
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"nrcdt {nrcdt.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("nrcdt-demo"),
+    classes: Annotated[int, typer.Option(min=1, help="Number of watermarks.")] = 10,
+    samples: Annotated[int, typer.Option(min=1, help="Distorted copies of each.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the distortions.")] = 0,
+) -> None:
+    """Recognise synthetic watermarks after random affine maps, and write a page about it."""
+    with _one_red_line():
+        from .demo import run
+
+        page = run(out, classes, samples, seed)
+    _say(f"Open {page} in a browser. Next, with your own pictures: nrcdt features my-scans/ -o features.parquet")
+
+
+@app.command()
+def features(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, or folders of files, of one kind.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .npz or .csv.")],
+    ink: Annotated[Ink, typer.Option(help="Which side of the paper level is ink.")] = Ink.auto,
+    surface: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")
+    ] = None,
+    space: Annotated[
+        str | None, typer.Option(help="euclidean, circular or rotation, for points and meshes.", show_default=False)
+    ] = None,
+    directions: Annotated[int, typer.Option(min=1, help="Number of directions.")] = 256,
+    quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles.")] = 256,
+    aggregate: Annotated[
+        list[str] | None,
+        typer.Option(help="max, abs_max, abs_min, abs_range, range, tv or mean; may be repeated. Left out: max."),
+    ] = None,
+    normalize: Annotated[str, typer.Option(help="standardize, center, global or none.")] = "standardize",
+    jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1,
+) -> None:
+    """Write a table of affine-invariant features of pictures, point clouds or meshes.
+
+    A file that cannot be read or transformed is named in red, and the rest goes on.
+
+    Exit code: 0 all files are in the table, 1 some failed, 2 nothing to write.
+    """
+    began = time.perf_counter()
+    with _one_red_line():
+        from .files import collect
+        from .tables import check_target, write_features
+
+        check_target(out)
+        files = collect(paths)
+        kind = _one_kind(files)
+        chosen_space = _space_for(kind, space)
+        chosen = list(dict.fromkeys(aggregate or ["max"]))
+        how = None if normalize == "none" else normalize
+        settings = {"n_directions": directions, "n_quantiles": quantiles, "normalize": how, "n_jobs": jobs}
+        work = _Work(chosen_space, chosen, settings)
+        _walk(files, work, _reader(kind, ink.value, surface))
+        if work.names:
+            write_features(out, work.names, work.columns(), work.features())
+    n_failed = len(files) - len(work.names)
+    place = f" to {out}" if work.names else ""
+    _say(f"{len(work.names)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")
+    if n_failed:
+        raise typer.Exit(SOME_FAILED if work.names else NOTHING_WRITTEN)
+
+
+def _one_kind(files: list[Path]) -> Kind:
+    from .files import SUFFIXES, kind_of
+
+    if not files:
+        known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+        raise ValueError(f"PATH must hold at least one file with a known suffix; got none. Known are {known}.")
+    first = {kind_of(path): path for path in reversed(files)}
+    if len(first) > 1:
+        found = ", ".join(f"{kind} {_name(path)}" for kind, path in first.items())
+        raise ValueError(f"PATH must hold files of one kind; got {found}. Run once for each kind, as in scans/*.png.")
+    return next(iter(first))
+
+
+def _space_for(kind: Kind, space: str | None) -> str:
+    from .spaces import SPACES, find_space
+
+    fitting = [name for name, one in SPACES.items() if one.densities == (kind == "image")]
+    if space is None:
+        return fitting[0]
+    if find_space(space).name not in fitting:
+        raise ValueError(f"--space must be one of {', '.join(fitting)} for files of kind {kind}; got {space}.")
+    return space
+
+
+def _reader(kind: Kind, ink: str, surface: int | None) -> Callable[[Path], Any]:
+    from .files import read_cloud, read_image, read_mesh
+
+    if kind == "image":
+        return lambda path: read_image(path, ink)
+    return read_cloud if kind == "cloud" else lambda path: read_mesh(path, surface)
+
+
+def _name(path: Path) -> str:
+    """Path as text that can be printed and stored, whatever bytes its name has."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _walk(files: list[Path], work: _Work, read: Callable[[Path], Any]) -> None:
+    """Read files one by one, and transform them in batches that fit in memory."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=ERRORS, transient=True) as progress:
+        bar = progress.add_task("features", total=len(files))
+        for path in files:
+            try:
+                sample = read(path)
+                dimension = work.check(sample)
+            except FAILURES as error:
+                _report(path, error)
+            else:
+                work.take(path, sample, dimension)
+            progress.advance(bar)
+        work.flush()
+
+
+def _report(path: Path, error: BaseException) -> None:
+    _complain(f"{_name(path)}: {_reason(error).replace('X[0]', 'the sample')}")
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+class _Work:
+    """Samples on their way to a table, a batch at a time.
+
+    The scales of several aggregations are roots of mean squares over all samples: they are applied at the end.
+    """
+
+    def __init__(self, space: str, aggregations: list[str], settings: dict[str, Any]) -> None:
+        from .estimators import NRCDT
+        from .spaces import find_space
+
+        self.space = find_space(space)
+        self.model = NRCDT(space, aggregate=aggregations, **settings)
+        self.dimension: int | None = None
+        self.names: list[str] = []
+        self._rows: list[Array] = []
+        self._batch: list[tuple[Path, Any]] = []
+        self._n_bytes = 0
+
+    def check(self, sample: Any) -> int:
+        """Return the dimension of a sample, or raise a ValueError that says what is wrong with it."""
+        dimension = self.space.dimension(self.space.check([sample])[0])
+        if self.dimension not in (None, dimension):
+            raise ValueError(
+                f"the sample must have {self.dimension} coordinates like the first file; got {dimension}. "
+                "Run once for each dimension."
+            )
+        return dimension
+
+    def take(self, path: Path, sample: Any, dimension: int) -> None:
+        """Put a checked sample into the batch; the first one settles the dimension."""
+        if self.dimension is None:
+            # Fitted to a sample that is surely good: whatever goes wrong here is wrong with the settings.
+            self.model.fit([_good_sample(self.space.densities, dimension)])
+            self.model.scales_[:] = 1
+            self.dimension = dimension
+        self._batch.append((path, sample))
+        self._n_bytes += (sample[0] if isinstance(sample, tuple) else sample).nbytes
+        if len(self._batch) == BATCH_SAMPLES or self._n_bytes > BATCH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Transform the batch; if that fails, one by one, to find out whose fault it was."""
+        batch, self._batch, self._n_bytes = self._batch, [], 0
+        try:
+            self._transform(batch)
+        except FAILURES:
+            for one in batch:
+                try:
+                    self._transform([one])
+                except FAILURES as error:
+                    _report(one[0], error)
+
+    def _transform(self, batch: list[tuple[Path, Any]]) -> None:
+        if batch:
+            self._rows.append(self.model.transform([sample for _, sample in batch]))
+            self.names += [_name(path) for path, _ in batch]
+
+    def columns(self) -> list[str]:
+        """Return the names of the features."""
+        return [str(name) for name in self.model.get_feature_names_out()]
+
+    def features(self) -> Array:
+        """Return all features, as `NRCDT.fit_transform` does for all samples at once."""
+        import numpy as np
+
+        rows = np.concatenate(self._rows)
+        if len(self.model.block_sizes_) == 1:
+            return rows
+        blocks = np.split(rows, np.cumsum(self.model.block_sizes_)[:-1], axis=1)
+        scales = [np.sqrt(np.mean(np.square(block, dtype=np.float64))) or 1.0 for block in blocks]
+        return np.hstack([block / block.dtype.type(scale) for block, scale in zip(blocks, scales, strict=True)])
+
+
+def _good_sample(densities: bool, dimension: int) -> Array:
+    import numpy as np
+
+    points = np.random.default_rng(0).normal(size=(64, dimension))
+    return np.ones((8, 8)) if densities else points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+@app.command()
+def bench(
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("nrcdt-bench"),
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a first impression.")] = False,
+) -> None:
+    """Measure speed and accuracy on this machine."""
+    with _one_red_line():
+        out.mkdir(parents=True, exist_ok=True)
+        benchmarks = _load_benchmarks()
+    benchmarks.main(out, quick)
+
+
+def _load_benchmarks() -> ModuleType:
+    package = Path(nrcdt.__file__).parent
+    script = next((one for folder in (package, package.parents[1]) if (one := folder / BENCHMARKS).is_file()), None)
+    spec = spec_from_file_location("nrcdt_benchmarks", script) if script else None
+    if script is None or spec is None or spec.loader is None:
+        raise ValueError(
+            f"the benchmarks must lie in {package / BENCHMARKS.parent} or in a checkout of the project; got neither. "
+            "Clone the repository and install it with pip install -e '.[bench]'."
+        )
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(script.parent))  # as if it were run as a script, so that it finds its neighbours
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,309 @@
+"""Reading what people have: pictures, tables of points, meshes.
+
+Every reader raises a ValueError that names the rule and the remedy; the name of the file is the caller's to add. Sizes
+are checked before anything is decoded, so that a hostile or mistaken file costs no memory.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+from zipfile import BadZipFile, ZipFile
+
+import numpy as np
+
+from .slices import Array
+
+Kind = Literal["image", "cloud", "mesh"]
+
+SUFFIXES: dict[Kind, tuple[str, ...]] = {
+    "image": (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm"),
+    "cloud": (".npy", ".npz", ".csv", ".txt", ".xyz"),
+    "mesh": (".ply", ".obj", ".stl", ".off"),
+}
+INKS = ("auto", "dark", "light")
+# Pillow also opens formats that start other programs, such as EPS; none of those here.
+PICTURE_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
+DEEP_MODES = ("F", "I", "I;16", "I;16B", "I;16L")
+MAX_BYTES = 256_000_000
+MAX_PIXELS = 100_000_000
+SURFACE_SEED = 0
+
+
+def kind_of(path: Path | str) -> Kind:
+    """Tell from its suffix what a file holds.
+
+    Examples
+    --------
+    >>> kind_of("crown.TIFF"), kind_of("atoms.csv"), kind_of("vase.ply")
+    ('image', 'cloud', 'mesh')
+    """
+    suffix = Path(path).suffix.lower()
+    for kind, suffixes in SUFFIXES.items():
+        if suffix in suffixes:
+            return kind
+    known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+    raise ValueError(f"the suffix must be one of {known}; got {suffix!r}. Convert the file to one of these.")
+
+
+def collect(paths: Iterable[Path | str]) -> list[Path]:
+    """List files as given, and those with a known suffix in folders, at any depth and sorted; each file once.
+
+    Hidden files in folders are left out.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            found += sorted(one for one in path.rglob("*") if _is_wanted(one, path))
+            continue
+        if not path.is_file():
+            raise ValueError(f"PATH must be a file or a folder; got {path}, which does not exist. Check the spelling.")
+        try:
+            kind_of(path)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        found.append(path)
+    return list(dict.fromkeys(found))
+
+
+def _is_wanted(path: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    known = any(path.suffix.lower() in suffixes for suffixes in SUFFIXES.values())
+    return known and not hidden and path.is_file()
+
+
+class TooLarge(ValueError):
+    """A file, or what would come out of it, beyond the caps."""
+
+
+def _check_bytes(n_bytes: int) -> None:
+    if n_bytes > MAX_BYTES:
+        raise TooLarge(
+            f"the file must have at most {MAX_BYTES / 1e6:g} MB; got {n_bytes / 1e6:.1f} MB. Scale it down or split it."
+        )
+    if n_bytes == 0:
+        raise ValueError("the file must hold data; got 0 bytes. Copy it again.")
+
+
+def read_image(path: Path | str, ink: str = "auto") -> Array:
+    """Read a picture as ink on blank paper.
+
+    Parameters
+    ----------
+    path : PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file
+        Colours become grey, transparent parts white; of several frames the first is taken.
+    ink : "auto", "dark" or "light"
+        Which side of the paper level, the median grey, is ink. "auto" takes the side that deviates more.
+
+    Returns
+    -------
+    array of shape (height, width), float64, non-negative, 0 where there is paper; in the picture's own grey levels
+    """
+    if ink not in INKS:
+        raise ValueError(f"ink must be one of {', '.join(INKS)}; got {ink!r}.")
+    grey = _read_grey(Path(path))
+    if not np.isfinite(grey).all():
+        raise ValueError("the picture must have finite grey levels; got NaN or infinity. Replace these values.")
+    deviation = np.median(grey) - grey
+    dark = np.maximum(deviation, 0)
+    if ink == "auto":
+        ink = "dark" if 2 * np.vdot(dark, dark) >= np.vdot(deviation, deviation) else "light"
+    return np.asarray(dark if ink == "dark" else dark - deviation)
+
+
+def _read_grey(path: Path) -> Array:
+    from PIL import Image, ImageOps
+
+    _check_bytes(path.stat().st_size)
+    try:
+        with warnings.catch_warnings():
+            # Pillow warns from 89 megapixels on; the cap here is checked before a pixel is decoded.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(path, formats=PICTURE_FORMATS) as picture:
+                _check_pixels(picture.width, picture.height)
+                return _grey_levels(ImageOps.exif_transpose(picture))
+    except TooLarge:
+        raise
+    except Image.DecompressionBombError as error:
+        raise TooLarge(f"the picture must have at most {MAX_PIXELS / 1e6:g} megapixels; got: {error}") from None
+    except Exception as error:  # decoders of damaged files raise whatever comes to their mind
+        raise ValueError(
+            f"the picture must be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file; got {_first_line(error)}. "
+            "Copy or export it again."
+        ) from error
+
+
+def _check_pixels(width: int, height: int) -> None:
+    if width * height > MAX_PIXELS:
+        raise TooLarge(
+            f"the picture must have at most {MAX_PIXELS / 1e6:g} megapixels; got {width} x {height} pixels. "
+            "Scale it down first."
+        )
+
+
+def _grey_levels(picture: Any) -> Array:
+    """Grey levels of a picture in any mode, on white paper where it is transparent."""
+    from PIL import Image
+
+    if picture.mode in DEEP_MODES:
+        return np.asarray(picture, dtype=np.float64)
+    if picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info:
+        picture = picture.convert("RGBA")
+        picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
+    if picture.mode not in ("1", "L", "P", "RGB"):
+        picture = picture.convert("RGB")
+    return np.asarray(picture.convert("L"), dtype=np.float64)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def read_cloud(path: Path | str) -> tuple[Array, Array | None]:
+    """Read points, and weights if the file has some.
+
+    Parameters
+    ----------
+    path : file of points, one per row
+        ``.npy``: an array (n_points, d). ``.npz``: `points` and perhaps `weights`, or a single array. ``.csv``,
+        ``.txt``, ``.xyz``: numbers between commas, semicolons or blanks, perhaps under a header; a column named
+        `weight` holds weights.
+
+    Returns
+    -------
+    points : array of shape (n_points, d), or (n_rotations, 3, 3) for rotation matrices
+    weights : array of shape (n_points,), or None
+    """
+    path = Path(path)
+    _check_bytes(path.stat().st_size)
+    points, weights = _read_arrays(path) if path.suffix.lower() in (".npy", ".npz") else _read_text(path)
+    if points.dtype.kind not in "fiu":
+        raise ValueError(
+            f"the points must be real numbers; got {points.dtype}. Save them as an array of floats, without objects."
+        )
+    if points.ndim != 2 and points.shape[1:] != (3, 3):
+        raise ValueError(
+            f"the points must have shape (n_points, d); got {points.shape}. One row per point, one file per cloud."
+        )
+    return points, weights
+
+
+def _read_arrays(path: Path) -> tuple[Array, Array | None]:
+    try:
+        arrays = {"points": _read_npy(path)} if path.suffix.lower() == ".npy" else _read_npz(path)
+    except TooLarge:
+        raise
+    except (ValueError, EOFError, KeyError, MemoryError, BadZipFile) as error:
+        raise ValueError(
+            f"the file must hold whole arrays of numbers; got {_first_line(error)}. Save it again, without objects."
+        ) from error
+    if "points" in arrays:
+        return arrays["points"], arrays.get("weights")
+    if len(arrays) == 1:
+        return next(iter(arrays.values())), None
+    raise ValueError(
+        f"the archive must hold `points`, or a single array; got {', '.join(arrays) or 'nothing'}. "
+        "Save it with numpy.savez(file, points=..., weights=...)."
+    )
+
+
+def _read_npy(path: Path) -> Array:
+    # A memory map compares the header with the size of the file before it promises memory.
+    return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def _read_npz(path: Path) -> dict[str, Array]:
+    with ZipFile(path) as archive:
+        _check_bytes(sum(member.file_size for member in archive.infolist()))
+    with np.load(path, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def _read_text(path: Path) -> tuple[Array, Array | None]:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        lines = (line for line in file if line.strip())
+        first = next(lines, "")
+        separator = next((mark for mark in ";,\t" if mark in first), None)
+        rows = lines if _is_header(first) else chain([first], lines)
+        if separator == ";":
+            rows = (line.replace(",", ".") for line in rows)
+        table = _numbers(rows, separator)
+    names = [name.strip(" \"'\r\n").lower() for name in first.lstrip("#% ").split(separator)]
+    column = next((i for i, name in enumerate(names) if name in ("weight", "weights")), None)
+    if column is None or len(names) != table.shape[1]:
+        return table, None
+    return np.delete(table, column, axis=1), table[:, column]
+
+
+def _is_header(line: str) -> bool:
+    return re.search(r"[A-Za-z#%]", re.sub(r"(?i)\b(nan|inf|infinity)\b|(?<=[\d.])e(?=[-+\d])", "", line)) is not None
+
+
+def _numbers(rows: Iterable[str], separator: str | None) -> Array:
+    with warnings.catch_warnings():
+        # An empty table is reported below, by its shape.
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            table = np.loadtxt(rows, delimiter=separator, comments=["#", "%"], ndmin=2)
+        except ValueError as error:
+            raise ValueError(
+                f"the table must hold as many numbers in every row; got {_first_line(error)}. Mend that row."
+            ) from error
+    if table.size == 0:
+        raise ValueError("the table must hold at least one row of numbers; got none. Drop the file.")
+    return np.asarray(table)
+
+
+def read_mesh(path: Path | str, n_samples: int | None = None) -> Array:
+    """Read the vertices of a mesh, or points on its surface.
+
+    Parameters
+    ----------
+    path : PLY, OBJ, STL or OFF file
+    n_samples : int, optional
+        Number of points, spread over the surface by area and drawn from a fixed seed. Left out, the vertices are
+        taken, each once.
+
+    Returns
+    -------
+    array of shape (n_points, 3)
+    """
+    path = Path(path)
+    if n_samples is not None and n_samples < 1:
+        raise ValueError(f"n_samples must be a positive integer; got {n_samples}. 2000 is a good start.")
+    _check_bytes(path.stat().st_size)
+    mesh = _load_mesh(path)
+    vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(getattr(mesh, "faces", ()))
+    if vertices.size == 0:
+        raise ValueError("the mesh must have vertices; got none. Drop the file or export it again.")
+    if n_samples is None:
+        return np.unique(vertices, axis=0) if len(faces) else vertices
+    if not len(faces) or not mesh.area > 0:
+        raise ValueError(
+            f"the mesh must have faces to draw surface points from; got {len(faces)} without area. Use its vertices."
+        )
+    from trimesh.sample import sample_surface
+
+    return np.asarray(sample_surface(mesh, n_samples, seed=SURFACE_SEED)[0])
+
+
+def _load_mesh(path: Path) -> Any:
+    try:
+        import trimesh
+    except ImportError as error:
+        raise ImportError(
+            "reading meshes must have trimesh installed; got none. Run pip install 'nrcdt[mesh]'."
+        ) from error
+    try:
+        # An open file instead of a path: nothing beside the mesh, such as textures, is looked for.
+        with path.open("rb") as file:
+            loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False)
+            return loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
+    except Exception as error:  # as for pictures: damaged files raise all kinds of errors
+        raise ValueError(
+            f"the mesh must be a whole PLY, OBJ, STL or OFF file; got {_first_line(error)}. Export it again."
+        ) from error

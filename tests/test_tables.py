@@ -1,0 +1,70 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from nrcdt import tables
+from nrcdt.tables import write_features
+
+NAMES = ["a.png", "b, c.png", "größer.png"]
+COLUMNS = ["max_0", "max_1"]
+FEATURES = np.random.default_rng(0).normal(size=(3, 2))
+
+
+def read(path):
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as arrays:
+            return list(arrays["path"]), list(arrays["columns"]), arrays["features"]
+    frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    return list(frame["path"]), list(frame.columns[1:]), frame.iloc[:, 1:].to_numpy()
+
+
+@pytest.mark.parametrize("suffix", list(tables.WRITERS))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_tables_come_back(tmp_path, suffix, dtype):
+    path = tmp_path / f"features{suffix}"
+    write_features(path, NAMES, COLUMNS, FEATURES.astype(dtype))
+    names, columns, features = read(path)
+    assert names == NAMES
+    assert columns == COLUMNS
+    np.testing.assert_array_equal(features, FEATURES.astype(dtype))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("suffix", list(tables.WRITERS))
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_failed_write_leaves_the_old_table(tmp_path, monkeypatch, suffix, error):
+    path = tmp_path / f"features{suffix}"
+    write_features(path, NAMES, COLUMNS, FEATURES)
+    old = path.read_bytes()
+
+    def fail(file, *rest):
+        file.write(b"half a table")
+        raise error
+
+    monkeypatch.setitem(tables.WRITERS, suffix, fail)
+    with pytest.raises(error):
+        write_features(path, NAMES, COLUMNS, FEATURES + 1)
+    assert path.read_bytes() == old
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("suffix", list(tables.WRITERS))
+def test_a_complete_write_replaces_the_old_table(tmp_path, suffix):
+    path = tmp_path / f"features{suffix}"
+    write_features(path, NAMES, COLUMNS, FEATURES)
+    write_features(path, NAMES[:1], COLUMNS, FEATURES[:1])
+    assert read(path)[0] == NAMES[:1]
+
+
+def test_what_cannot_be_written_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"must end in one of \.parquet, \.npz, \.csv; got 'a\.xlsx'"):
+        write_features(tmp_path / "a.xlsx", NAMES, COLUMNS, FEATURES)
+    with pytest.raises(ValueError, match="a folder that exists"):
+        write_features(tmp_path / "missing" / "a.csv", NAMES, COLUMNS, FEATURES)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ValueError, match="the table must be a file"):
+        write_features(tmp_path / "folder.csv", NAMES, COLUMNS, FEATURES)
+    with pytest.raises(ValueError, match=r"features must have one row per name .*\(3, 2\); got \(2, 2\)"):
+        write_features(tmp_path / "a.csv", NAMES, COLUMNS, FEATURES[:2])
+    with pytest.raises(ValueError, match="columns must be distinct"):
+        write_features(tmp_path / "a.csv", NAMES, ["max_0", "max_0"], FEATURES)
