@@ -1,0 +1,411 @@
+"""The measured cases: each times this library against a peer on the same input and returns one dict.
+
+    name, what        the case, and one sentence about it
+    ours, theirs      medians in seconds (or another `unit`); None where there is no peer
+    ratio, bar, met   theirs / ours, the ratio that is wanted, whether it is reached; None where nothing is wanted
+    extra             everything else worth knowing: minima, repeats, errors
+
+``python cases.py NAME [--quick]`` prints the dict of one case as JSON. `run.py` starts it so, in a fresh process whose
+environment allows one thread.
+"""
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import nrcdt
+from nrcdt.aggregate import aggregate, find_aggregations
+from nrcdt.directions import circle, fibonacci
+from nrcdt.normalize import normalize
+from nrcdt.quantiles import linear_quantiles, reference_levels, step_quantiles
+from nrcdt.slices import Atoms, Bins
+from nrcdt.spaces import euclidean
+from nrcdt.spaces.image import slices
+
+SIZE = 256
+N_DIRECTIONS = 256
+N_RADII = 850
+N_QUANTILES = 256
+PEN = 2.5 / 256
+LARGE_END = 3
+
+
+def seconds(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def repeat_count(first, quick):
+    """At least 7 repeats, 3 where a call takes more than 2 s, more where calls are short; a glance if `quick`."""
+    if quick:
+        return 3 if first < 0.5 else 1
+    if first > 2:
+        return 3
+    return 7 if first > 0.1 else 21
+
+
+def interleave(calls, quick):
+    """Time the calls in turn, warm; return one list of seconds per call."""
+    for call in calls:
+        call()
+    rounds = [[seconds(call) for call in calls]]
+    for _ in range(repeat_count(max(rounds[0]), quick) - 1):
+        rounds.append([seconds(call) for call in calls])
+    return [list(times) for times in zip(*rounds, strict=True)]
+
+
+def median_ratio(ours, theirs):
+    return statistics.median(theirs) / statistics.median(ours)
+
+
+def record(name, what, ours, theirs=None, bar=None, **extra):
+    """Put the dict of a timed case together from lists of seconds."""
+    ratio = median_ratio(ours, theirs) if theirs else None
+    extra |= {"repeats": len(ours), "ours_min": min(ours)}
+    if theirs:
+        extra |= {"theirs_min": min(theirs), "ratio_of_minima": min(theirs) / min(ours)}
+    return {
+        "name": name,
+        "what": what,
+        "unit": "s",
+        "ours": statistics.median(ours),
+        "theirs": statistics.median(theirs) if theirs else None,
+        "ratio": ratio,
+        "bar": bar,
+        "met": None if bar is None else ratio >= bar,
+        "extra": extra,
+    }
+
+
+def record_number(name, what, number, unit, bar=None, **extra):
+    """Put the dict of a case together whose result is not a time; its bar is an upper one."""
+    met = None if bar is None else number < bar
+    empty = {"theirs": None, "ratio": None}
+    return {"name": name, "what": what, "unit": unit, "ours": number, **empty, "bar": bar, "met": met, "extra": extra}
+
+
+def polyline(seed):
+    """Strokes in the unit square: a triangle, square, pentagon, hexagon or circle, and a zigzag across the page."""
+    rng = np.random.default_rng(seed)
+    n_corners = (3, 4, 5, 6, 48)[seed % 5]
+    angles = 2 * np.pi * np.arange(n_corners + 1) / n_corners + rng.uniform(0, 2 * np.pi)
+    circle_points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    outline = rng.uniform(0.25, 0.75, 2) + rng.uniform(0.09, 0.12) * circle_points
+    zigzag = np.stack([np.linspace(0.1, 0.9, 4), rng.uniform(0.3, 0.7, 4)], axis=1)
+    return [(line[i], line[i + 1]) for line in (outline, zigzag) for i in range(len(line) - 1)]
+
+
+def draw(strokes, size):
+    """Antialiased lines: a pixel is as dark as the pen covers it, by its distance to the nearest stroke."""
+    place = (np.arange(size) + 0.5) / size
+    nearest = np.full((size, size), np.inf)
+    for start, stop in strokes:
+        (dx, dy), (x, y) = stop - start, (place - start[0], place[:, np.newaxis] - start[1])
+        share = np.clip((x * dx + y * dy) / (dx * dx + dy * dy), 0, 1)
+        np.minimum(nearest, np.hypot(x - share * dx, y - share * dy), out=nearest)
+    return np.clip((PEN / 2 - nearest) * size + 0.5, 0, 1)
+
+
+def line_drawings(n, size=SIZE):
+    return np.stack([draw(polyline(seed), size) for seed in range(n)])
+
+
+def ink_share(images):
+    return np.count_nonzero(images) / images.size
+
+
+def random_ink(n_inked):
+    rng = np.random.default_rng(0)
+    image = np.zeros(SIZE * SIZE)
+    image[rng.permutation(image.size)[:n_inked]] = 1 - rng.random(n_inked)
+    return image.reshape(SIZE, SIZE)
+
+
+def torus(rng, n):
+    u, v = rng.uniform(0, 2 * np.pi, (2, n))
+    return np.stack([(2 + np.cos(v)) * np.cos(u), (2 + np.cos(v)) * np.sin(u), np.sin(v)], axis=1)
+
+
+def per_ray_features(images, directions, levels):
+    """The features through the per-ray transform; everything after the slices is the library's own."""
+    from per_ray import per_ray
+
+    weights = np.full(len(directions), 1 / len(directions))
+    masses = np.stack([per_ray(image, directions, N_RADII) for image in images])
+    quantiles = linear_quantiles(Bins(masses), levels)
+    quantiles = normalize(quantiles, "standardize", levels.weights, weights)
+    return aggregate(quantiles, find_aggregations("max"), weights)[0]
+
+
+def drawings(quick):
+    from per_ray import per_ray
+
+    images = line_drawings(2 if quick else 8)
+    n = len(images)
+    directions, levels = circle(N_DIRECTIONS), reference_levels(N_QUANTILES)
+    transform = nrcdt.NRCDT(n_radii=N_RADII, n_quantiles=N_QUANTILES).fit(images)
+    theirs = partial(per_ray_features, images, directions, levels)
+    ours_times, their_times = interleave([partial(transform.transform, images), theirs], quick)
+    image = images[0]
+    radon = [partial(slices, [image], directions, N_RADII), partial(per_ray, image, directions, N_RADII)]
+    return record(
+        "drawings, per ray",
+        "Features of one 256 x 256 line drawing (256 directions, 850 strips, 256 quantiles, float64) against the "
+        "per-ray algorithm of the original implementation, written anew and compiled, with the same steps after it.",
+        [t / n for t in ours_times],
+        [t / n for t in their_times],
+        1000,
+        n_images=n,
+        ink_share=ink_share(images),
+        radon_ratio=median_ratio(*interleave(radon, quick)),
+        feature_difference=float(np.abs(transform.transform(images) - theirs()).max()),
+    )
+
+
+def half_circle(n):
+    """Angles over half the circle, and directions that agree with ASTRA's axes: y up, where ours runs down."""
+    angles = np.pi * np.arange(n) / n
+    return angles, np.stack([np.cos(angles), -np.sin(angles)], axis=1)
+
+
+def mass_error(sinogram, image):
+    mass = image.sum(dtype=np.float64)
+    return float(np.abs(sinogram.sum(axis=1, dtype=np.float64) - mass).max() / mass)
+
+
+def astra_strips(image, angles):
+    """Return (run, read): ASTRA's projector on the CPU with everything set up, and its strip masses."""
+    import astra
+
+    width = SIZE * np.sqrt(2) / N_RADII
+    detector = astra.create_proj_geom("parallel", width, N_RADII, angles)
+    volume = astra.create_vol_geom(SIZE, SIZE)
+    projections = astra.data2d.create("-sino", detector, 0)
+    settings = astra.astra_dict("FP") | {
+        "ProjectorId": astra.create_projector("strip", detector, volume),
+        "VolumeDataId": astra.data2d.create("-vol", volume, image.astype(np.float32)),
+        "ProjectionDataId": projections,
+    }
+    algorithm = astra.algorithm.create(settings)
+    return lambda: astra.algorithm.run(algorithm), lambda: astra.data2d.get(projections) * width
+
+
+def dense_astra(dtype, quick):
+    image = random_ink(SIZE * SIZE).astype(dtype)
+    angles, directions = half_circle(N_DIRECTIONS)
+    ours = partial(nrcdt.radon, image, directions, n_radii=N_RADII)
+    theirs, read = astra_strips(image, angles)
+    ours_times, their_times = interleave([ours, theirs], quick)
+    strips, their_strips = ours(), read()
+    return record(
+        f"dense, ASTRA, {dtype}",
+        f"Radon transform of a dense 256 x 256 image ({dtype} for us, float32 for ASTRA, which knows no other), 256 "
+        "angles over half the circle, 850 strips, against ASTRA's CPU strip projector, set up outside the timing.",
+        ours_times,
+        their_times,
+        4,
+        full_circle_ratio=2 * median_ratio(ours_times, their_times),
+        relative_difference=float(np.abs(strips - their_strips).max() / strips.max()),
+        our_mass_error=mass_error(strips, image),
+        their_mass_error=mass_error(their_strips, image),
+    )
+
+
+def dense_skimage(dtype, quick):
+    from skimage.transform import radon
+
+    image = random_ink(SIZE * SIZE).astype(dtype)
+    angles, directions = half_circle(N_DIRECTIONS)
+    ours = partial(nrcdt.radon, image, directions, n_radii=N_RADII)
+    theirs = partial(radon, image, np.degrees(angles), circle=False)
+    ours_times, their_times = interleave([ours, theirs], quick)
+    their_strips = theirs().T
+    return record(
+        f"dense, skimage, {dtype}",
+        f"The same image, in {dtype}, against scikit-image's radon, which interpolates rotated images; its output has "
+        f"{their_strips.shape[1]} radii where ours has 850.",
+        ours_times,
+        their_times,
+        4,
+        full_circle_ratio=2 * median_ratio(ours_times, their_times),
+        their_n_radii=their_strips.shape[1],
+        our_mass_error=mass_error(ours(), image),
+        their_mass_error=mass_error(their_strips, image),
+    )
+
+
+def sorted_quantiles(points, directions, ranks):
+    return np.sort(directions @ points.T, axis=1)[:, ranks]
+
+
+def cloud(shape, dtype, quick):
+    n, levels = 5000, reference_levels(1000)
+    rng = np.random.default_rng(0)
+    points = (rng.normal(size=(n, 3)) if shape == "normal" else torus(rng, n)).astype(dtype)
+    directions = fibonacci(N_DIRECTIONS).astype(dtype)
+    ranks = np.minimum((levels.values * n * (1 + 1e-12)).astype(int), n - 1)
+    ours = partial(step_quantiles, Atoms(points, None, directions, euclidean.phi), levels)
+    theirs = partial(sorted_quantiles, points, directions, ranks)
+    ours_times, their_times = interleave([ours, theirs], quick)
+    return record(
+        f"{shape} cloud, {dtype}",
+        f"1000 quantiles of 5000 points in R^3 ({shape}, {dtype}) in 256 directions against a matrix product, np.sort "
+        "and picking the same order statistics.",
+        ours_times,
+        their_times,
+        3,
+        difference=float(np.abs(ours() - theirs()).max()),
+    )
+
+
+def two_threads(space, quick):
+    n = 16 if quick else 64
+    if space == "image":
+        batch, settings = np.tile(line_drawings(8), (n // 8, 1, 1)), {"n_radii": N_RADII}
+        what = f"Features of {n} line drawings (8 different ones)"
+    else:
+        batch, settings = np.random.default_rng(0).normal(size=(n, 5000, 3)), {"n_quantiles": 1000}
+        what = f"Features of {n} clouds of 5000 points in R^3 (1000 quantiles)"
+    calls = [partial(nrcdt.NRCDT(space, n_jobs=k, **settings).fit(batch).transform, batch) for k in (2, 1)]
+    what += " on two threads (ours) against one (theirs)."
+    name = f"two threads, {'drawings' if space == 'image' else 'clouds'}"
+    return record(name, what, *interleave(calls, quick), 1.7, n_samples=n)
+
+
+def median_time(call, quick):
+    return statistics.median(interleave([call], quick)[0])
+
+
+def slope(sizes, times):
+    """Slope in log-log over the large end."""
+    return float(np.polyfit(np.log(sizes[-LARGE_END:]), np.log(times[-LARGE_END:]), 1)[0])
+
+
+def scaling(sizes, call_for, quick, name, what, **extra):
+    times = [median_time(call_for(size), quick) for size in sizes]
+    what = f"{what}; the slope in log-log over the {LARGE_END} largest. One means proportional."
+    return record_number(name, what, slope(sizes, times), "slope", sizes=sizes, seconds=times, **extra)
+
+
+def scaling_ink(quick):
+    shares = (0.01, 0.1, 0.3, 1.0) if quick else (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+    transform = nrcdt.NRCDT(n_radii=N_RADII).fit(random_ink(100)[np.newaxis])
+
+    def call_for(n_inked):
+        return partial(transform.transform, random_ink(n_inked)[np.newaxis])
+
+    what = "Time for the features of a 256 x 256 image against its inked pixels"
+    sizes = [round(share * SIZE * SIZE) for share in shares]
+    return scaling(sizes, call_for, quick, "scaling, ink", what, axis="inked pixels")
+
+
+def scaling_directions(quick):
+    images = line_drawings(1)
+    sizes = [32, 128, 512, 1024] if quick else [32, 64, 128, 256, 512, 1024]
+
+    def call_for(n):
+        return partial(nrcdt.NRCDT(n_directions=n, n_radii=N_RADII).fit(images).transform, images)
+
+    what = "Time for the features of a line drawing against the number of directions"
+    return scaling(sizes, call_for, quick, "scaling, directions", what, axis="directions")
+
+
+def resident_megabytes():
+    """Return memory resident now, and the largest so far."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return peak, peak
+    sizes = dict(line.split(":", 1) for line in status.read_text().splitlines())
+    return tuple(int(sizes[key].split()[0]) / 2**10 for key in ("VmRSS", "VmHWM"))
+
+
+def memory(n, quick):
+    """Peak while transforming, less what was resident before; an older peak can only make the number larger."""
+    different = line_drawings(8).astype(np.float32)
+    images = np.empty((n, SIZE, SIZE), np.float32)
+    for i in range(n):
+        images[i] = different[i % len(different)]
+    transform = nrcdt.NRCDT(n_radii=N_RADII).fit(images[:1])
+    transform.transform(images[:1])
+    before, _ = resident_megabytes()
+    features = transform.transform(images)
+    _, peak = resident_megabytes()
+    output = features.nbytes / 2**20
+    return record_number(
+        f"memory, {n} drawings",
+        f"Largest resident memory beyond input and output while transforming {n} drawings of 256 x 256, in float32.",
+        peak - before - output,
+        "MB",
+        300,
+        input_megabytes=images.nbytes / 2**20,
+        output_megabytes=output,
+        peak_megabytes=peak,
+    )
+
+
+def one_drawing(size, quick):
+    images = line_drawings(8, size)
+    transform = nrcdt.NRCDT().fit(images)
+    (times,) = interleave([partial(transform.transform, images)], quick)
+    return record(
+        f"drawing, {size} x {size}",
+        f"Features of one {size} x {size} line drawing with the default settings, in batches of 8.",
+        [t / len(images) for t in times],
+        ink_share=ink_share(images),
+        n_images=len(images),
+    )
+
+
+class Case(NamedTuple):
+    """A function of `quick`, the module that it needs beside ours, and the cores that it needs."""
+
+    run: Callable
+    needs: str | None = None
+    cores: int = 1
+
+
+CASES = {
+    "drawings": Case(drawings),
+    "dense_astra_float64": Case(partial(dense_astra, "float64"), "astra"),
+    "dense_astra_float32": Case(partial(dense_astra, "float32"), "astra"),
+    "dense_skimage_float64": Case(partial(dense_skimage, "float64"), "skimage"),
+    "dense_skimage_float32": Case(partial(dense_skimage, "float32"), "skimage"),
+    "cloud_normal_float64": Case(partial(cloud, "normal", "float64")),
+    "cloud_normal_float32": Case(partial(cloud, "normal", "float32")),
+    "cloud_torus_float64": Case(partial(cloud, "torus", "float64")),
+    "cloud_torus_float32": Case(partial(cloud, "torus", "float32")),
+    "threads_drawings": Case(partial(two_threads, "image"), cores=2),
+    "threads_clouds": Case(partial(two_threads, "euclidean"), cores=2),
+    "scaling_ink": Case(scaling_ink),
+    "scaling_directions": Case(scaling_directions),
+    "memory_20": Case(partial(memory, 20), "resource"),
+    "memory_2000": Case(partial(memory, 2000), "resource"),
+    "size_64": Case(partial(one_drawing, 64)),
+    "size_128": Case(partial(one_drawing, 128)),
+    "size_256": Case(partial(one_drawing, 256)),
+    "size_512": Case(partial(one_drawing, 512)),
+}
+
+
+def main():
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        result = CASES[sys.argv[1]].run("--quick" in sys.argv[2:])
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    main()
