@@ -145,7 +145,7 @@ def test_wrong_paths(tmp_path, scans):
     np.save(scans / "cloud.npy", np.eye(3))
     (tmp_path / "none").mkdir()
     for arguments, message in [
-        ([scans, "-o", tmp_path / "a.csv"], "PATH must hold files of one kind; got"),
+        ([scans, scans / "cloud.npy", "-o", tmp_path / "a.csv"], "PATH must hold files of one kind; got"),
         ([tmp_path / "none", "-o", tmp_path / "a.csv"], "PATH must hold at least one file"),
         ([tmp_path / "missing", "-o", tmp_path / "a.csv"], "PATH must be a file or a folder"),
         ([scans / "0.png", "-o", tmp_path / "a.xls"], "must end in one of .parquet, .npz, .csv"),

@@ -122,8 +122,10 @@ def features(
         from .tables import check_target, write_features
 
         check_target(out)
-        files = collect(paths)
+        files, left_out = collect(paths)
         kind = _one_kind(files)
+        if left_out:
+            _say(f"left out: {len(left_out)} files of other kinds, such as {_name(left_out[0])}")
         chosen_space = _space_for(kind, space)
         chosen = list(dict.fromkeys(aggregate or ["max"]))
         how = None if normalize == "none" else normalize
@@ -266,12 +268,10 @@ class _Work:
         """Return all features, as `NRCDT.fit_transform` does for all samples at once."""
         import numpy as np
 
-        rows = np.concatenate(self._rows)
-        if len(self.model.block_sizes_) == 1:
-            return rows
-        blocks = np.split(rows, np.cumsum(self.model.block_sizes_)[:-1], axis=1)
-        scales = [np.sqrt(np.mean(np.square(block, dtype=np.float64))) or 1.0 for block in blocks]
-        return np.hstack([block / block.dtype.type(scale) for block, scale in zip(blocks, scales, strict=True)])
+        from .aggregate import block_scales, join_blocks
+
+        blocks = np.split(np.concatenate(self._rows), np.cumsum(self.model.block_sizes_)[:-1], axis=1)
+        return join_blocks(blocks, block_scales(blocks))
 
 
 def _good_sample(densities: bool, dimension: int) -> Array:

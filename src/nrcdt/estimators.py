@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .aggregate import Aggregation, find_aggregations
+from .aggregate import Aggregation, block_scales, find_aggregations, join_blocks
 from .measures import images_from_rows, is_rows
 from .slices import Array
 from .spaces import find_space
@@ -264,20 +264,16 @@ class NRCDT(_Slicer):
         measures, plan = self._fit_plan(X)
         aggregations = find_aggregations(self.aggregate)
         refuse_unordered(aggregations, plan)
-        several = len(aggregations) > 1
-        blocks = self._blocks(measures if several else measures[:1], plan, aggregations)
+        needed = measures if len(aggregations) > 1 else measures[:1]
+        blocks = self._blocks(needed, plan, aggregations)
         self.block_sizes_ = [block.shape[1] for block in blocks]
-        scales = [np.sqrt(np.mean(np.square(block, dtype=np.float64))) if several else 1.0 for block in blocks]
-        self.scales_ = np.array([scale if scale > 0 else 1.0 for scale in scales])
+        self.scales_ = block_scales(blocks)
         return self
 
     def transform(self, X: Any) -> Array:
         """Return features of shape (n_samples, n_features)."""
         measures, plan = self._fitted(X)
-        blocks = self._blocks(measures, plan, find_aggregations(self.aggregate))
-        if len(blocks) == 1:
-            return blocks[0]
-        return np.hstack([block / block.dtype.type(scale) for block, scale in zip(blocks, self.scales_, strict=True)])
+        return join_blocks(self._blocks(measures, plan, find_aggregations(self.aggregate)), self.scales_)
 
     def _blocks(self, measures: list[Any], plan: Plan, aggregations: list[Aggregation]) -> list[Array]:
         parts = walk(measures, plan, lambda chunk: feature_blocks(chunk, plan, aggregations), self.n_jobs)

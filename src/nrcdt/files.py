@@ -50,15 +50,19 @@ def kind_of(path: Path | str) -> Kind:
     raise ValueError(f"the suffix must be one of {known}; got {suffix!r}. Convert the file to one of these.")
 
 
-def collect(paths: Iterable[Path | str]) -> list[Path]:
-    """List files as given, and those with a known suffix in folders, at any depth and sorted; each file once.
+def collect(paths: Iterable[Path | str]) -> tuple[list[Path], list[Path]]:
+    """List files as given and files in folders, at any depth and sorted; each file once.
 
-    Hidden files in folders are left out.
+    A folder stands for its pictures if it has any, else for its meshes, else for its tables of points; hidden files are
+    left out. Archives keep tables beside their scans: the second list names what a folder held of other kinds.
     """
     found: list[Path] = []
+    left_out: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
-            found += sorted(one for one in path.rglob("*") if _is_wanted(one, path))
+            wanted, others = _in_folder(path)
+            found += wanted
+            left_out += others
             continue
         if not path.is_file():
             raise ValueError(f"PATH must be a file or a folder; got {path}, which does not exist. Check the spelling.")
@@ -67,13 +71,18 @@ def collect(paths: Iterable[Path | str]) -> list[Path]:
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
         found.append(path)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found)), [path for path in dict.fromkeys(left_out) if path not in found]
 
 
-def _is_wanted(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    known = any(path.suffix.lower() in suffixes for suffixes in SUFFIXES.values())
-    return known and not hidden and path.is_file()
+def _in_folder(folder: Path) -> tuple[list[Path], list[Path]]:
+    by_kind: dict[Kind, list[Path]] = {"image": [], "mesh": [], "cloud": []}
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        known = any(path.suffix.lower() in suffixes for suffixes in SUFFIXES.values())
+        if known and not hidden and path.is_file():
+            by_kind[kind_of(path)].append(path)
+    wanted = next((paths for paths in by_kind.values() if paths), [])
+    return wanted, [path for paths in by_kind.values() if paths is not wanted for path in paths]
 
 
 class TooLarge(ValueError):
