@@ -139,8 +139,8 @@ def per_ray_features(images, directions, levels):
     from per_ray import per_ray
 
     weights = np.full(len(directions), 1 / len(directions))
-    masses = np.stack([per_ray(image, directions, N_RADII) for image in images])
-    quantiles = linear_quantiles(Bins(masses), levels)
+    masses = (per_ray(image, directions, N_RADII) for image in images)
+    quantiles = np.stack([linear_quantiles(Bins(strips), levels) for strips in masses])
     quantiles = normalize(quantiles, "standardize", levels.weights, weights)
     return aggregate(quantiles, find_aggregations("max"), weights)[0]
 
@@ -155,7 +155,7 @@ def drawings(quick):
     theirs = partial(per_ray_features, images, directions, levels)
     ours_times, their_times = interleave([partial(transform.transform, images), theirs], quick)
     image = images[0]
-    radon = [partial(slices, [image], directions, N_RADII), partial(per_ray, image, directions, N_RADII)]
+    radon = [partial(slices, image, directions, N_RADII), partial(per_ray, image, directions, N_RADII)]
     return record(
         "drawings, per ray",
         "Features of one 256 x 256 line drawing (256 directions, 850 strips, 256 quantiles, float64) against the "

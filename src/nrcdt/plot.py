@@ -93,7 +93,7 @@ def _label_directions(axes: Any) -> None:
 
 
 def _levels(rows: Array) -> Array:
-    return np.asarray((np.arange(rows.shape[1]) + 0.5) / rows.shape[1])
+    return np.asarray(np.arange(1, rows.shape[1] + 1) / (rows.shape[1] + 1))
 
 
 def feature_curves(
