@@ -1,6 +1,9 @@
 """Every fast kernel equals the obvious loops."""
 
 import inspect
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -118,3 +121,12 @@ def test_row_moments_and_shift_and_scale(rng, dtype):
     np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-14)
     fast, slow = (module.shift_and_scale(quantiles.copy(), *slow) for module in (cpu, reference))
     np.testing.assert_allclose(fast, slow, rtol=0, atol=8 * np.finfo(dtype).eps)
+
+
+def test_no_kernel_leaves_its_arrays(tmp_path):
+    """The compiler checks no bounds unless asked: ask once, on the shapes of this file."""
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    chosen = "strip_sums or back_project or linear_quantiles or (step_quantiles and float64)"
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k", chosen]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-3000:]
