@@ -24,9 +24,12 @@ GOLDEN_RATIO = (1 + 5**0.5) / 2
 
 
 def circle(n: int) -> Array:
-    """Return n equispaced unit vectors on the whole circle, beginning at (1, 0)."""
+    """Return n equispaced unit vectors on the whole circle, beginning at (1, 0); opposite ones are exactly opposite."""
     angles = 2 * np.pi * np.arange(n) / n
-    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    if n % 2 == 0:
+        directions[n // 2 :] = -directions[: n // 2]
+    return directions
 
 
 def fibonacci(n: int) -> Array:

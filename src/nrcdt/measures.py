@@ -39,10 +39,13 @@ def as_floats(values: Any, name: str) -> Array:
         raise ValueError(f"{name} must hold real numbers in a regular array; got {error}.") from None
 
 
-def _check_finite(array: Array, name: str) -> None:
-    if not np.isfinite(array).all():
-        kind = "NaN" if np.isnan(array).any() else "infinity"
+def _check_finite(array: Array, name: str) -> tuple[float, float]:
+    """Return the extremes of an array that has to be finite."""
+    low, high = float(array.min()), float(array.max())
+    if not (math.isfinite(low) and math.isfinite(high)):
+        kind = "NaN" if math.isnan(low) else "infinity"
         raise ValueError(f"{name} must be finite; got {kind}. Replace these values or drop the sample.")
+    return low, high
 
 
 def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
@@ -53,15 +56,15 @@ def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
             f"{name} must be a two-dimensional image with at least one pixel; got shape {array.shape}. "
             "Convert colour pictures to grey first."
         )
-    _check_finite(array, name)
+    low, high = _check_finite(array, name)
     if signed:
         return array
-    if array.min() < 0:
+    if low < 0:
         raise ValueError(
-            f"{name} must not have negative mass; got a minimum of {array.min():g}. "
+            f"{name} must not have negative mass; got a minimum of {low:g}. "
             "Negative values in data cannot be transported: shift, clip or take absolute values."
         )
-    if not array.any():
+    if high == 0:
         raise ValueError(
             f"{name} must have positive mass; got an image of zeros. Drop the empty image, or check that ink is bright."
         )
@@ -143,11 +146,13 @@ def _weighted(sample: Any, name: str) -> tuple[Any, Array | None]:
             f"the weights of {name} must be one number per point; "
             f"got shape {weights.shape} for {len(points)} points. Pass (points, weights)."
         )
-    _check_finite(weights, f"the weights of {name}")
-    if weights.min() < 0 or weights.sum() <= 0:
+    if len(weights) == 0:
+        return points, weights
+    low, high = _check_finite(weights, f"the weights of {name}")
+    if low < 0 or high == 0:
         raise ValueError(
             f"the weights of {name} must be non-negative with positive sum; "
-            f"got a minimum of {weights.min():g} and a sum of {weights.sum():g}. Clip them or drop the sample."
+            f"got a minimum of {low:g} and a sum of {weights.sum():g}. Clip them or drop the sample."
         )
     return points, weights
 

@@ -17,15 +17,14 @@ from .spaces import euclidean
 
 
 class Levels(NamedTuple):
-    """Sampling points of the reference: their levels in (0, 1), and the share of the reference that each stands for."""
+    """Sampling points of the reference: their levels in (0, 1), and the share of the reference that each stands for.
+
+    `symmetric` tells whether 1 - t is a level whenever t is.
+    """
 
     values: Array
     weights: Array
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether 1 - t is a level whenever t is."""
-        return bool(np.allclose(self.values, 1 - self.values[::-1], rtol=0, atol=1e-14))
+    symmetric: bool
 
 
 def reference_levels(n_quantiles: int, reference: Any = "uniform") -> Levels:
@@ -49,7 +48,7 @@ def reference_levels(n_quantiles: int, reference: Any = "uniform") -> Levels:
         raise ValueError(f"n_quantiles must be a positive integer; got {n_quantiles!r}. 256 is a good start.")
     uniform = np.arange(1, n_quantiles + 1) / (n_quantiles + 1)
     if isinstance(reference, str) and reference == "uniform":
-        return Levels(uniform, np.full(n_quantiles, 1 / n_quantiles))
+        return Levels(uniform, np.full(n_quantiles, 1 / n_quantiles), True)
     distribution = _distribution(reference)
     lower, upper = distribution.support()
     if np.isfinite([lower, upper]).all():
@@ -58,7 +57,8 @@ def reference_levels(n_quantiles: int, reference: Any = "uniform") -> Levels:
         points = np.linspace(distribution.ppf(uniform[0]), distribution.ppf(uniform[-1]), n_quantiles)
     half = (points[1] - points[0]) / 2 if n_quantiles > 1 else 1.0
     mass = distribution.cdf(points + half) - distribution.cdf(points - half)
-    return Levels(np.asarray(distribution.cdf(points)), mass / mass.sum())
+    values = np.asarray(distribution.cdf(points))
+    return Levels(values, mass / mass.sum(), bool(np.allclose(values, 1 - values[::-1], rtol=0, atol=1e-14)))
 
 
 def _distribution(reference: Any) -> Any:
@@ -87,7 +87,7 @@ def _is_continuous(distribution: Any) -> bool:
     return isinstance(getattr(distribution, "dist", None), stats.rv_continuous)
 
 
-def linear_quantiles(bins: Bins, levels: Levels) -> Array:
+def linear_quantiles(bins: Bins, levels: Levels, out: Array | None = None) -> Array:
     """Invert densities; opposite directions come from the mirror: q(t) becomes -q(1 - t).
 
     Masses of shape (n_directions, n_strips) give quantiles of shape (n_directions, n_quantiles), with twice the
@@ -95,7 +95,8 @@ def linear_quantiles(bins: Bins, levels: Levels) -> Array:
     """
     n_slices, n_strips = bins.masses.shape
     kernels = kernels_for(bins.masses)
-    out = np.empty((n_slices * (2 if bins.mirrored else 1), len(levels.values)))
+    if out is None:
+        out = np.empty((n_slices * (2 if bins.mirrored else 1), len(levels.values)))
     settings = (levels.values, bins.lower, (bins.upper - bins.lower) / n_strips)
     kernels.linear_quantiles(bins.masses, *settings, out[:n_slices])
     if bins.mirrored and levels.symmetric:
@@ -105,12 +106,13 @@ def linear_quantiles(bins: Bins, levels: Levels) -> Array:
     return out
 
 
-def step_quantiles(atoms: Atoms, levels: Levels) -> Array:
+def step_quantiles(atoms: Atoms, levels: Levels, out: Array | None = None) -> Array:
     """Invert the step functions of pushed-forward points exactly; of shape (n_directions, n_quantiles)."""
     dtype = atoms.points.dtype
     kernels = kernels_for(atoms.points)
     weights = np.empty(0) if atoms.weights is None else atoms.weights.astype(np.float64)
-    out = np.empty((len(atoms.directions), len(levels.values)), dtype)
+    if out is None:
+        out = np.empty((len(atoms.directions), len(levels.values)), dtype)
     if atoms.phi is euclidean.phi:
         points = np.ascontiguousarray(atoms.points.T)
         directions = np.ascontiguousarray(atoms.directions, dtype)

@@ -100,18 +100,18 @@ def refuse_unordered(aggregations: Sequence[Aggregation], plan: Plan) -> None:
 
 def quantile_array(measures: Sequence[Any], plan: Plan) -> Array:
     """Lines 1 to 7 for measures of one dtype: normalised quantiles of shape (n_samples, n_directions, n_quantiles)."""
-    first = _quantiles(measures[0], plan)
-    out = np.empty((len(measures), *first.shape), _dtype(measures[0]))
-    for i, measure in enumerate(measures):
-        out[i] = _quantiles(measure, plan) if i else first
+    out = np.empty((len(measures), len(plan.directions), len(plan.levels.values)), _dtype(measures[0]))
+    for measure, quantiles in zip(measures, out, strict=True):
+        _fill_quantiles(measure, plan, quantiles)
     weights = (plan.levels.weights, plan.direction_weights)
     return normalize(out, plan.normalization, *weights, linear=plan.space.linear)
 
 
-def _quantiles(measure: Any, plan: Plan) -> Array:
+def _fill_quantiles(measure: Any, plan: Plan, out: Array) -> None:
     if plan.space.densities:
-        return linear_quantiles(plan.space.slices(measure, plan.directions, plan.n_radii), plan.levels)
-    return step_quantiles(plan.space.slices(measure, plan.directions), plan.levels)
+        linear_quantiles(plan.space.slices(measure, plan.directions, plan.n_radii), plan.levels, out)
+    else:
+        step_quantiles(plan.space.slices(measure, plan.directions), plan.levels, out)
 
 
 def feature_blocks(measures: Sequence[Any], plan: Plan, aggregations: list[Aggregation]) -> list[Array]:

@@ -64,7 +64,7 @@ def _table(short, long, lines, breaks, table):
                     table[i, n, j] -= table[i, n - 1, j]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def _locate(x, y, a, b, origin, breaks, stride, cells, offsets):
     """Find for each pixel the cell (piece and strip) that its shadow starts in, and how far from the piece's start."""
     b1, b2, b3 = breaks[1], breaks[2], breaks[3]
@@ -170,6 +170,9 @@ def _sum_one(x, y, mass, box, direction, pixel, lines, scratch, out):
         _add_moments(cells, offsets, mass[part], m0, m1, m2)
     for n in range(shares.shape[1]):
         _add_shares(m0, m1, m2, length, shares, n, total)
+    if base >= 0 and base + end <= n_radii:
+        out[base : base + end] = total[:end]
+        return
     for r in range(end):
         out[min(max(base + r, 0), n_radii - 1)] += total[r]
 

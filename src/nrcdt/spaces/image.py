@@ -124,7 +124,7 @@ def _unit_directions(directions: Array | int) -> Array:
 def opposite_half(directions: Array) -> bool:
     """Tell whether the second half of the directions are the opposites of the first: they then cost nothing."""
     half, odd = divmod(len(directions), 2)
-    return not odd and bool(np.allclose(directions[half:], -directions[:half], rtol=0, atol=1e-12))
+    return not odd and np.array_equal(directions[half:], -directions[:half])
 
 
 def slices(image: Array, directions: Array, n_radii: int | Literal["auto"]) -> Bins:
