@@ -35,31 +35,41 @@ N_RADII = 850
 N_QUANTILES = 256
 PEN = 2.5 / 256
 LARGE_END = 3
+ROW_SECONDS = 0.1
 
 
-def seconds(call):
+def seconds(call, n=1):
+    """Seconds per call of n calls in a row."""
     start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    for _ in range(n):
+        call()
+    return (time.perf_counter() - start) / n
 
 
 def repeat_count(first, quick):
-    """At least 7 repeats, 3 where a call takes more than 2 s, more where calls are short; a glance if `quick`."""
+    """7 rounds, 3 where a call takes more than 2 s; a glance if `quick`."""
     if quick:
         return 3 if first < 0.5 else 1
-    if first > 2:
-        return 3
-    return 7 if first > 0.1 else 21
+    return 3 if first > 2 else 7
 
 
 def interleave(calls, quick):
-    """Time the calls in turn, warm; return one list of seconds per call."""
+    """Time the calls in turn, warm; return one list of seconds per call.
+
+    Short calls are made several times in a row, so that nobody pays for what the other one left in the cache.
+    """
     for call in calls:
         call()
-    rounds = [[seconds(call) for call in calls]]
-    for _ in range(repeat_count(max(rounds[0]), quick) - 1):
-        rounds.append([seconds(call) for call in calls])
-    return [list(times) for times in zip(*rounds, strict=True)]
+    first = [seconds(call) for call in calls]
+    in_a_row = [max(1, round(ROW_SECONDS / once)) for once in first]
+    n_rounds = repeat_count(max(first), quick)
+    return [
+        list(times)
+        for times in zip(
+            *([seconds(call, n) for call, n in zip(calls, in_a_row, strict=True)] for _ in range(n_rounds)),
+            strict=True,
+        )
+    ]
 
 
 def median_ratio(ours, theirs):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from nrcdt import NRCDT
 from nrcdt.datasets.synthetic import distorted, watermarks
 from nrcdt.plot import COLOURS, feature_curves

@@ -102,6 +102,13 @@ def test_unknown_aggregations(wrong):
         find_aggregations(wrong)
 
 
+def test_names_are_told_apart():
+    names = [one.name for one in find_aggregations([lambda q: q, "max", lambda q: q[:, 0], (np.abs, np.max)])]
+    assert names == ["lambda", "max", "lambda_2", "max_absolute"]
+    with pytest.raises(ValueError, match="aggregate must name each aggregation once; got 'max' again"):
+        find_aggregations(["max", "tv", "max"])
+
+
 def test_empty_lists():
     with pytest.raises(ValueError, match="aggregate must name at least one aggregation"):
         find_aggregations([])

@@ -11,11 +11,12 @@ FLOORS = [
     {"measures", "directions"},
     {"spaces"},
     {"quantiles", "normalize", "aggregate"},
-    {"transform", "groups"},
-    {"estimators"},
+    {"transform"},
+    {"estimators", "groups"},
     {"distances", "datasets", "files", "tables", "plot"},
     {"demo"},
     {"cli", "__init__"},
+    {"__main__"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from conftest import cloud_of
 from nrcdt import AGGREGATIONS, NORMALIZATIONS, SPACES, invariance, nrcdt
+from nrcdt.aggregate import Aggregation
 from nrcdt.spaces.template import ARC
 
 ORIGIN = "rotations and reflections about the origin"
@@ -94,7 +95,19 @@ def test_the_template_space(rng):
         assert change([points, *moved], ARC, "standardize", aggregate) < 0.02
 
 
+def test_pairs_promise_only_what_is_known():
+    assert invariance(aggregate=(np.abs, np.max)) == "affine maps"
+    assert invariance(aggregate=(np.abs, np.mean)) == "similarities"
+    assert invariance(aggregate=lambda quantiles: quantiles[:, 0]) == "similarities"
+    promised = Aggregation("highest", lambda q, w: q.max(axis=1), exchange=True)
+    assert invariance(aggregate=promised) == "affine maps"
+
+
 def test_mistakes():
+    with pytest.raises(ValueError, match="'tv' must have directions in order around a circle; the rotation space has"):
+        invariance("rotation", aggregate="tv")
+    with pytest.raises(ValueError, match="frame must be one of fixed; got 'bent'"):
+        invariance(frame="bent")
     with pytest.raises(ValueError, match="normalize must be one of 'standardize', 'center', 'global', None; got 'l2'"):
         invariance(normalize="l2")
     with pytest.raises(ValueError, match="space must be one of image, euclidean, circular, rotation"):

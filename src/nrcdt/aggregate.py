@@ -38,6 +38,9 @@ def _mean(quantiles: Array, weights: Array) -> Array:
     return np.asarray((quantiles * weights.astype(quantiles.dtype)[:, np.newaxis]).sum(axis=1))
 
 
+# What depends only on the set of values, not on how many directions have them.
+SET_FUNCTIONS = (np.max, np.min, np.ptp)
+
 AGGREGATIONS: dict[str, Aggregation] = {
     aggregation.name: aggregation
     for aggregation in (
@@ -56,7 +59,8 @@ def find_aggregations(aggregate: Any) -> list[Aggregation]:
     """Look up what `aggregate` asks for: a name, a function, a pair (eta, H), or a list of these.
 
     A function takes an array (n_samples, n_directions, n_quantiles) and returns (n_samples, n_features). In a pair, eta
-    works on each value and H, called with ``axis=1``, on each set of directions.
+    works on each value and H, called with ``axis=1``, on each set of directions. An `Aggregation` speaks for
+    itself.
 
     Examples
     --------
@@ -67,17 +71,32 @@ def find_aggregations(aggregate: Any) -> list[Aggregation]:
     if isinstance(aggregate, list):
         if not aggregate:
             raise ValueError("aggregate must name at least one aggregation; got an empty list. Try ['max', 'tv'].")
-        return [_find(one) for one in aggregate]
+        found = [_find(one) for one in aggregate]
+        names = [one.name for one in found]
+        return [_numbered(one, names[:i].count(one.name)) for i, one in enumerate(found)]
     return [_find(aggregate)]
 
 
+def _numbered(aggregation: Aggregation, n_before: int) -> Aggregation:
+    """Tell apart functions of one name; an aggregation of the table has no reason to come twice."""
+    if n_before == 0:
+        return aggregation
+    if aggregation.name in AGGREGATIONS:
+        raise ValueError(
+            f"aggregate must name each aggregation once; got {aggregation.name!r} again. Leave one of them out."
+        )
+    return aggregation._replace(name=f"{aggregation.name}_{n_before + 1}")
+
+
 def _find(aggregate: Any) -> Aggregation:
+    if isinstance(aggregate, Aggregation):
+        return aggregate
     if isinstance(aggregate, str) and aggregate in AGGREGATIONS:
         return AGGREGATIONS[aggregate]
     if isinstance(aggregate, tuple) and len(aggregate) == 2 and all(callable(part) for part in aggregate):
         eta, outer = aggregate
         name = f"{_name(outer)}_{_name(eta)}"
-        return Aggregation(name, lambda q, w: np.asarray(outer(eta(q), axis=1)))
+        return Aggregation(name, lambda q, w: np.asarray(outer(eta(q), axis=1)), exchange=outer in SET_FUNCTIONS)
     if callable(aggregate):
         return Aggregation(_name(aggregate), lambda q, w: aggregate(q), exchange=False)
     raise ValueError(

@@ -104,8 +104,12 @@ class RCDT(_Slicer):
 
     Attributes
     ----------
-    directions_, direction_weights_ : the directions used, and their weights
-    levels_ : levels of the quantiles
+    directions_ : array of shape (n_directions, ...)
+        The directions used.
+    direction_weights_ : array of shape (n_directions,)
+        Their weights, which sum to one.
+    levels_ : array of shape (n_quantiles,)
+        Levels of the quantiles.
 
     See Also
     --------
@@ -213,9 +217,14 @@ class NRCDT(_Slicer):
 
     Attributes
     ----------
-    directions_, direction_weights_ : the directions used, and their weights
-    levels_ : levels of the quantiles
-    scales_ : root mean squares of the blocks of a list; ones otherwise
+    directions_ : array of shape (n_directions, ...)
+        The directions used.
+    direction_weights_ : array of shape (n_directions,)
+        Their weights, which sum to one.
+    levels_ : array of shape (n_quantiles,)
+        Levels of the quantiles.
+    scales_ : array of shape (n_blocks,)
+        Root mean squares of the blocks of a list; one otherwise.
 
     See Also
     --------

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .aggregate import find_aggregations
+from .directions import run_around
 from .normalize import NORMALIZATIONS
-from .spaces import find_space
+from .spaces import SPACES, find_space
+from .transform import FRAMES
 
 _MOVES = {
     "standardize": "similarities",
@@ -33,15 +35,21 @@ def invariance(
     'rotations, reflections and shifts'
     """
     found = find_space(space)
+    if frame not in FRAMES:
+        raise ValueError(f"frame must be one of {', '.join(FRAMES)}; got {frame!r}.")
     if normalize not in NORMALIZATIONS:
         names = ", ".join(map(repr, NORMALIZATIONS))
         raise ValueError(f"normalize must be one of {names}; got {normalize!r}.")
     aggregations = find_aggregations(aggregate)
+    if any(one.ordered for one in aggregations) and not run_around(found.directions(8, 2)):
+        raise ValueError(
+            f"aggregate 'tv' must have directions in order around a circle; the {found.name} space has none. Use 'max'."
+        )
     if found.linear:
         if normalize is None and all(one.name == "mean" for one in aggregations):
             return _MOVES["center"]  # the shifts of opposite directions cancel
         exchange = all(one.exchange for one in aggregations)
         return found.group if normalize == "standardize" and exchange else _MOVES[normalize]
-    if found.name == "circular":
+    if found is SPACES["circular"]:
         return found.group if normalize in ("standardize", "global") else "rotations, reflections and shifts"
     return found.group

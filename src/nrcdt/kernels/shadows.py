@@ -12,7 +12,8 @@ import math
 import numpy as np
 from numba import njit, uint64
 
-BLOCK = 1024
+BLOCK = 1024  # pixels
+TILE = 256  # strips whose moments stay in the cache
 
 
 @njit(cache=True, nogil=True)
@@ -94,19 +95,19 @@ def _add_moments(cells, offsets, mass, m0, m1, m2):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _add_shares(m0, m1, m2, length, shares, n, total):
-    """Add what the cells of all four pieces give to the strip `n` further on."""
+def _add_shares(m0, m1, m2, length, first, last, shares, n, total):
+    """Add what the cells of all four pieces, from strip `first` to `last`, give to the strip `n` further on."""
     a0, a1, a2 = shares[0, n, 0], shares[0, n, 1], shares[0, n, 2]
     b0, b1, b2 = shares[1, n, 0], shares[1, n, 1], shares[1, n, 2]
     c0, c1, c2 = shares[2, n, 0], shares[2, n, 1], shares[2, n, 2]
     d0, d1, d2 = shares[3, n, 0], shares[3, n, 1], shares[3, n, 2]
-    for i in range(uint64(0), uint64(length)):
+    for i in range(uint64(first), uint64(last)):
         j = i + uint64(length)
         k = j + uint64(length)
         h = k + uint64(length)
-        first = (a0 * m0[i] + a1 * m1[i] + a2 * m2[i]) + (b0 * m0[j] + b1 * m1[j] + b2 * m2[j])
-        second = (c0 * m0[k] + c1 * m1[k] + c2 * m2[k]) + (d0 * m0[h] + d1 * m1[h] + d2 * m2[h])
-        total[i + uint64(n)] += first + second
+        left = (a0 * m0[i] + a1 * m1[i] + a2 * m2[i]) + (b0 * m0[j] + b1 * m1[j] + b2 * m2[j])
+        right = (c0 * m0[k] + c1 * m1[k] + c2 * m2[k]) + (d0 * m0[h] + d1 * m1[h] + d2 * m2[h])
+        total[i + uint64(n)] += left + right
 
 
 @njit(cache=True, nogil=True)
@@ -168,8 +169,9 @@ def _sum_one(x, y, mass, box, direction, pixel, lines, scratch, out):
         part = slice(i, min(i + BLOCK, mass.shape[0]))
         _locate(x[part], y[part], a, b, origin - base, breaks, float(length), cells, offsets)
         _add_moments(cells, offsets, mass[part], m0, m1, m2)
-    for n in range(shares.shape[1]):
-        _add_shares(m0, m1, m2, length, shares, n, total)
+    for first in range(0, length, TILE):
+        for n in range(shares.shape[1]):
+            _add_shares(m0, m1, m2, length, first, min(first + TILE, length), shares, n, total)
     if base >= 0 and base + end <= n_radii:
         out[base : base + end] = total[:end]
         return
