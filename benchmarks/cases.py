@@ -290,6 +290,31 @@ def two_threads(space, quick):
     return record(name, what, *interleave(calls, quick), 1.7, n_samples=n)
 
 
+def plain_loop(quick):
+    """What two threads can give here to arithmetic that shares nothing: cores that are halves of one give little."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from numba import njit
+
+    @njit(nogil=True)
+    def work(numbers, n):
+        for _ in range(n):
+            for i in range(numbers.shape[0]):
+                numbers[i] = 0.999 * numbers[i] + 0.001
+
+    pair, n = np.ones((2, 4000)), 5000
+
+    def both():
+        list(pool.map(work, pair, (n, n)))
+
+    with ThreadPoolExecutor(2) as pool:
+        times = interleave([both, lambda: [work(numbers, n) for numbers in pair]], quick)
+    what = (
+        "Two loops over 4000 numbers each, which share nothing, on two threads (ours) against one (theirs): the most "
+    )
+    return record("two threads, plain loop", what + "that two cores of this machine can give to arithmetic.", *times)
+
+
 def median_time(call, quick):
     return statistics.median(interleave([call], quick)[0])
 
@@ -397,6 +422,7 @@ CASES = {
     "cloud_torus_float32": Case(partial(cloud, "torus", "float32")),
     "threads_drawings": Case(partial(two_threads, "image"), cores=2),
     "threads_clouds": Case(partial(two_threads, "euclidean"), cores=2),
+    "threads_plain": Case(plain_loop, cores=2),
     "scaling_ink": Case(scaling_ink),
     "scaling_directions": Case(scaling_directions),
     "memory_20": Case(partial(memory, 20), "resource"),

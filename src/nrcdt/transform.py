@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
 from .aggregate import Aggregation, aggregate
 from .directions import run_around
@@ -132,9 +133,11 @@ def walk(
         except FlatSlice as flat:
             raise FlatSlice(flat.sample + start, flat.direction) from None
 
-    if effective_n_jobs(n_jobs) == 1 or len(chunks) == 1:
+    n_threads = min(effective_n_jobs(n_jobs), len(chunks))
+    if n_threads == 1:
         return [one(chunk) for chunk in chunks]
-    return list(Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(one)(chunk) for chunk in chunks))
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(one, chunks))
 
 
 def _chunks(measures: Sequence[Any], plan: Plan) -> Iterator[tuple[int, int]]:
