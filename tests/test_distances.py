@@ -13,6 +13,12 @@ def test_a_shift_moves_by_its_projections(rng):
     assert sliced_wasserstein([cloud], [cloud + shift], "euclidean")[0, 0] == pytest.approx(5 / np.sqrt(2))
 
 
+def test_far_from_the_origin(rng):
+    cloud = rng.normal(size=(100, 3))
+    near = sliced_wasserstein([cloud], [cloud + 0.01], "euclidean")[0, 0]
+    assert sliced_wasserstein([cloud + 1e6], [cloud + 1e6 + 0.01], "euclidean")[0, 0] == pytest.approx(near, rel=1e-4)
+
+
 def test_it_is_the_norm_of_rcdt_differences(rng):
     images = rng.random((3, 8, 8))
     quantiles = rcdt(images, n_directions=20, n_quantiles=30)

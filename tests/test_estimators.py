@@ -166,7 +166,7 @@ def test_own_space(rng):
         ({"normalize": "minmax"}, "normalize must be one of 'standardize', 'center', 'global', None; got 'minmax'"),
         ({"aggregate": "median"}, "aggregate must be one of max, .*; got 'median'"),
         ({"reference": "beta"}, "reference must be a distribution without open parameters"),
-        ({"n_radii": 0}, "n_radii must be a positive integer or 'auto'; got 0"),
+        ({"n_radii": 0}, "n_radii must be a positive integer; got 0. Or say 'auto'"),
         ({"n_directions": 0}, "n_directions must be a positive integer; got 0"),
         ({"n_directions": 2.5}, "n_directions must be a positive integer; got 2.5"),
         ({"n_quantiles": 0}, "n_quantiles must be a positive integer; got 0"),
@@ -176,6 +176,11 @@ def test_own_space(rng):
         ({"directions": (circle(4), [1, 2])}, "the weights of directions must be 4 non-negative numbers"),
         ({"directions": circle(6)[[0, 2, 1, 3]], "aggregate": "tv"}, "'tv' must have directions in order around a"),
         ({"image_shape": (2, 3)}, "image_shape must have 25 pixels"),
+        ({"directions": np.zeros((0, 2))}, "directions must be at least one"),
+        ({"directions": circle(3) * np.nan}, "directions must be finite; got NaN"),
+        ({"normalize": ["center"]}, "normalize must be one of"),
+        ({"n_quantiles": True}, "n_quantiles must be a positive integer; got True"),
+        ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores; got 0"),
     ],
 )
 def test_settings_that_are_refused(rng, settings, message):
@@ -225,6 +230,69 @@ def test_importing_is_light():
     code = "import sys, nrcdt; print([m for m in ('numba', 'torch', 'matplotlib', 'pandas') if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_fitting_again_forgets_the_columns(rng):
+    model = NRCDT(**SMALL).fit(rng.random((3, 64))).fit(rng.random((3, 10, 10)))
+    assert model.transform(rng.random((3, 100))).shape == (3, 12)
+
+
+def test_generators_and_mixed_precision(rng):
+    images = rng.random((4, 8, 8))
+    np.testing.assert_array_equal(nrcdt((image for image in images), **SMALL), nrcdt(images, **SMALL))
+    small = images.astype(np.float32)
+    model = NRCDT(aggregate=["max", "tv"], **SMALL).fit(images)
+    mixed = model.transform([images[0], small[1]])
+    np.testing.assert_array_equal(mixed[1], model.transform(small[1:2])[0])
+
+
+def test_half_a_turn_on_a_plateau():
+    """Two blobs of equal mass: the middle level lies on a plateau, whose right end counts from either side."""
+    image = np.zeros((32, 32))
+    image[2:10, 2:10] = 1
+    image[22:26, 22:26] = 4
+    for aggregate in ("max", "range", "tv"):
+        a, b = nrcdt([image, image[::-1, ::-1]], n_directions=64, n_quantiles=255, aggregate=aggregate)
+        np.testing.assert_allclose(a, b, atol=1e-9)
+    mirrored = rcdt([image], n_directions=8, n_quantiles=3)[0, 4:]
+    np.testing.assert_allclose(mirrored, rcdt([image], directions=circle(8)[4:], n_quantiles=3)[0], atol=1e-9)
+
+
+def test_extreme_sizes(rng):
+    cloud, image = cloud_of(rng, 50), rng.random((6, 6))
+    np.testing.assert_allclose(nrcdt(image[np.newaxis] * 1e300, **SMALL), nrcdt(image[np.newaxis], **SMALL))
+    np.testing.assert_allclose(nrcdt(image[np.newaxis] * 1e-300, **SMALL), nrcdt(image[np.newaxis], **SMALL))
+    weighted = nrcdt([(cloud, np.full(50, 1e307))], "euclidean", **SMALL)
+    np.testing.assert_allclose(weighted, nrcdt([cloud], "euclidean", **SMALL))
+    for scale in (1e160, 1e-170):
+        with pytest.raises(ValueError, match=r"X\[1\] must have a size between 1e-100 and 1e\+100; got"):
+            nrcdt([cloud, cloud * scale], "euclidean", **SMALL)
+    assert np.isfinite(nrcdt([(cloud * 1e25).astype(np.float32)], "circular", **SMALL)).all()
+
+
+def test_phi_must_be_finite(rng):
+    with pytest.raises(ValueError, match="phi of every point and direction must be finite; got NaN"):
+        nrcdt([rng.normal(size=(9, 3))], (lambda x, d: d @ x.T * np.nan, np.eye(3)))
+    with pytest.raises(ValueError, match="directions must be unit vectors"):
+        nrcdt([np.eye(4)], "rotation", directions=2 * np.eye(4))
+
+
+def test_masks_are_not_ignored(rng):
+    image = np.ma.masked_less(rng.random((1, 4, 4)), 0.5)
+    with pytest.raises(ValueError, match="must not be masked; got masked values"):
+        nrcdt(image, **SMALL)
+
+
+@pytest.mark.parametrize("ragged", [[[[1, 2], [3]]], [[1, 2, 3, 4], [1, 2, 3]]])
+def test_ragged_lists(ragged):
+    with pytest.raises(ValueError, match=r"X(\[0\])? must hold real numbers in a regular array"):
+        nrcdt(ragged, **SMALL)
+
+
+def test_inverse_transform_wants_its_own_shape(rng):
+    model = RCDT(**SMALL).fit(rng.random((1, 5, 5)))
+    with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 120\), .* got \(2, 7\)"):
+        model.inverse_transform(np.zeros((2, 7)))
 
 
 def test_fibonacci_is_the_default_in_space(rng):

@@ -122,6 +122,33 @@ def test_opposite_half():
     assert not opposite_half(circle(6)[:4])
 
 
+def test_lines_on_pixel_borders():
+    """A constant image has constant line integrals along an axis, also where a line runs between two rows."""
+    for shape, n_radii in (((4, 4), 1), ((4, 4), 3), ((5, 8), 7), ((256, 256), 1087)):
+        lines = radon(np.ones(shape), 4, n_radii=n_radii, lines=True)
+        side = pixel_side(shape)
+        inside = np.abs((np.arange(n_radii) + 0.5) / n_radii * 2 - 1)
+        for k, (across, along) in enumerate([shape[::-1], shape] * 2):
+            wanted = inside < across * side / 2 - 1e-6
+            np.testing.assert_allclose(lines[k, wanted], along / side)
+
+
+@pytest.mark.parametrize("n_radii", [0, -5, 2.5, "x", True])
+def test_counts(n_radii):
+    with pytest.raises(ValueError, match="n_radii must be a positive integer; got"):
+        radon(np.ones((3, 3)), 4, n_radii=n_radii)
+    with pytest.raises(ValueError, match="directions must be a positive integer; got 0"):
+        radon(np.ones((3, 3)), 0)
+
+
+def test_back_projection_compares_its_arguments():
+    with pytest.raises(ValueError, match="directions must be as many as rows of the sinogram, 64; got 2"):
+        back_projection(np.ones((64, 5)), (3, 3), np.eye(2))
+    for shape in ((3, 3, 3), (0, 3)):
+        with pytest.raises(ValueError, match=r"shape must be \(height, width\) with at least one pixel"):
+            back_projection(np.ones((4, 5)), shape)
+
+
 def test_directions_must_be_unit_vectors():
     with pytest.raises(ValueError, match="directions must be unit vectors"):
         radon(np.ones((3, 3)), 2 * circle(4))

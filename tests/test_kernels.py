@@ -78,6 +78,15 @@ def test_linear_quantiles(rng, m):
     np.testing.assert_allclose(fast, slow, atol=1e-13)
 
 
+def test_linear_quantiles_of_the_mirror(rng):
+    masses = rng.integers(0, 3, (8, 12)).astype(float)
+    masses[:, 0] = 1
+    fast, slow = (
+        module.linear_quantiles(masses, LEVELS[7], -1.0, 0.5, np.empty((16, 7))) for module in (cpu, reference)
+    )
+    np.testing.assert_allclose(fast, slow, atol=1e-13)
+
+
 CLOUDS = {
     "normal": lambda rng, n: rng.normal(size=(4, n)),
     "ties": lambda rng, n: rng.integers(0, 5, (4, n)).astype(float),

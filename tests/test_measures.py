@@ -98,7 +98,7 @@ def test_dtypes():
         (np.hstack([SQUARE, SQUARE]), r"X\[1\] must have 2 coordinates like X\[0\]; got 4. Transform"),
         (SQUARE * np.nan, r"X\[1\] must be finite; got NaN"),
         ((SQUARE, [1, 2, 3]), r"the weights of X\[1\] must be one number per point; got shape \(3,\) for 4 points"),
-        ((SQUARE, [1, 2, 3, -1]), r"the weights of X\[1\] must be non-negative .* minimum of -1 and a sum of 5"),
+        ((SQUARE, [1, 2, 3, -1]), r"the weights of X\[1\] must be non-negative .* minimum of -1 and a maximum of 3"),
         ((SQUARE, [0, 0, 0, 0]), r"the weights of X\[1\] must be non-negative with positive sum"),
         ((SQUARE, [1, 2, 3, np.inf]), r"the weights of X\[1\] must be finite; got infinity"),
     ],

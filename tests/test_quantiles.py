@@ -152,6 +152,23 @@ def test_inverse_cdt_converges(reference):
     assert errors[2] < 0.02
 
 
+@pytest.mark.parametrize("edges", [(1, 0), (0, np.nan), (0, 0)])
+def test_edges(edges):
+    with pytest.raises(ValueError, match="edges must be two finite numbers in increasing order"):
+        cdt([1.0, 2.0], edges=edges)
+    with pytest.raises(ValueError, match="edges must be two finite numbers in increasing order"):
+        inverse_cdt([1.0, 2.0], edges=edges)
+
+
+def test_senseless_transforms():
+    with pytest.raises(ValueError, match="weights must be left out where x holds masses"):
+        cdt([1.0, 2.0], [1.0, 1.0], edges=(0, 1))
+    with pytest.raises(ValueError, match="quantiles must not decrease"):
+        inverse_cdt([3.0, 2.0, 1.0], edges=(0, 4))
+    with pytest.raises(ValueError, match="quantiles must be finite; got NaN"):
+        inverse_cdt([1.0, 2.0, np.nan], edges=(0, 4))
+
+
 def test_inverse_cdt_needs_two_levels():
     with pytest.raises(ValueError, match="quantiles must have at least two levels; got 1"):
         inverse_cdt([1.0], edges=(0, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import pairwise_distances
+from scipy.spatial.distance import cdist
 
 from .estimators import RCDT
 from .quantiles import reference_levels
@@ -40,6 +40,4 @@ def sliced_wasserstein(X: Any, Y: Any = None, space: Any = "image", **settings: 
     weights = np.sqrt(transform.direction_weights_[:, np.newaxis] * levels.weights).ravel()
     left = np.asarray(transform.transform(X)) * weights
     right = left if Y is None else np.asarray(transform.transform(Y)) * weights
-    if Y is None:
-        return np.asarray(pairwise_distances(left))
-    return np.asarray(pairwise_distances(left, right))
+    return np.asarray(cdist(left, right))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .aggregate import Aggregation, block_scales, find_aggregations, join_blocks
-from .measures import images_from_rows, is_rows
+from .measures import as_floats, images_from_rows, is_rows
 from .slices import Array
 from .spaces import find_space
 from .transform import Plan, feature_blocks, inverse_rcdt, make_plan, quantile_array, refuse_unordered, walk
@@ -41,7 +42,11 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _measures(self, X: Any, *, reset: bool) -> list[Any]:
         """Check user input; tables of flattened images go through scikit-learn's own checks first."""
         space = find_space(self.space)
+        if reset:
+            self.__dict__.pop("n_features_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
         if space.densities and (issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2)):
+            X = as_floats(X, "X") if isinstance(X, Sequence) else X
             table = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=reset)
             X = images_from_rows(table, self.image_shape)
         return space.check(X)
@@ -173,7 +178,11 @@ class RCDT(_Slicer):
                 "inverse_transform must have space='image' and normalize=None; "
                 f"got space={self.space!r} and normalize={self.normalize!r}. Normalised slices have lost their place."
             )
-        quantiles = np.asarray(X).reshape(-1, len(self.directions_), len(self.levels_))
+        n_features = len(self.directions_) * len(self.levels_)
+        rows = np.asarray(X)
+        if rows.ndim != 2 or rows.shape[1] != n_features:
+            raise ValueError(f"X must have shape (n_samples, {n_features}), as transform returns it; got {rows.shape}.")
+        quantiles = rows.reshape(-1, len(self.directions_), len(self.levels_))
         directions = (self.directions_, self.direction_weights_)
         return inverse_rcdt(quantiles, self.image_shape_, directions=directions, reference=self.reference)
 
@@ -282,7 +291,12 @@ class NRCDT(_Slicer):
     def transform(self, X: Any) -> Array:
         """Return features of shape (n_samples, n_features)."""
         measures, plan = self._fitted(X)
-        return join_blocks(self._blocks(measures, plan, find_aggregations(self.aggregate)), self.scales_)
+        aggregations = find_aggregations(self.aggregate)
+
+        def features(chunk: Sequence[Any]) -> Array:
+            return join_blocks(feature_blocks(chunk, plan, aggregations), self.scales_)
+
+        return np.concatenate(walk(measures, plan, features, self.n_jobs))
 
     def _blocks(self, measures: list[Any], plan: Plan, aggregations: list[Aggregation]) -> list[Array]:
         parts = walk(measures, plan, lambda chunk: feature_blocks(chunk, plan, aggregations), self.n_jobs)
@@ -309,6 +323,7 @@ def rcdt(X: Any, space: Any = "image", **settings: Any) -> Array:
     >>> rcdt(np.random.default_rng(0).normal(size=(3, 50, 3)), "euclidean", n_directions=10, n_quantiles=7).shape
     (3, 10, 7)
     """
+    X = list(X) if isinstance(X, Iterator) else X
     return RCDT(space, **settings).fit(X).quantiles(X)
 
 
@@ -328,4 +343,5 @@ def nrcdt(X: Any, space: Any = "image", **settings: Any) -> Array:
     >>> bool(np.abs(a - b).max() < 0.01)
     True
     """
+    X = list(X) if isinstance(X, Iterator) else X
     return np.asarray(NRCDT(space, **settings).fit(X).transform(X))

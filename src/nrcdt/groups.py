@@ -37,7 +37,7 @@ def invariance(
     found = find_space(space)
     if frame not in FRAMES:
         raise ValueError(f"frame must be one of {', '.join(FRAMES)}; got {frame!r}.")
-    if normalize not in NORMALIZATIONS:
+    if not (normalize is None or isinstance(normalize, str)) or normalize not in NORMALIZATIONS:
         names = ", ".join(map(repr, NORMALIZATIONS))
         raise ValueError(f"normalize must be one of {names}; got {normalize!r}.")
     aggregations = find_aggregations(aggregate)

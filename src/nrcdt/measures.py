@@ -17,6 +17,7 @@ from .slices import Array
 
 RANK_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 ROTATION_TOLERANCE = 1e-4
+SMALLEST, LARGEST = 1e-100, 1e100
 
 
 class Cloud(NamedTuple):
@@ -26,10 +27,19 @@ class Cloud(NamedTuple):
     weights: Array | None
 
 
+def positive_integer(value: Any, name: str, advice: str) -> int:
+    """Return a count, or say what is wrong with it."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a positive integer; got {value!r}. {advice}")
+    return int(value)
+
+
 def as_floats(values: Any, name: str) -> Array:
     """Return a float32 or float64 array, without a copy where possible."""
     if issparse(values):
         raise TypeError(f"{name} must be dense; got a sparse matrix. Call its toarray method first.")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked; got masked values. Fill them, with 0 for no mass.")
     try:
         array = np.asarray(values)
         if array.dtype.kind == "c":
@@ -39,13 +49,22 @@ def as_floats(values: Any, name: str) -> Array:
         raise ValueError(f"{name} must hold real numbers in a regular array; got {error}.") from None
 
 
-def _check_finite(array: Array, name: str) -> tuple[float, float]:
+def check_finite(array: Array, name: str) -> tuple[float, float]:
     """Return the extremes of an array that has to be finite."""
     low, high = float(array.min()), float(array.max())
     if not (math.isfinite(low) and math.isfinite(high)):
         kind = "NaN" if math.isnan(low) else "infinity"
         raise ValueError(f"{name} must be finite; got {kind}. Replace these values or drop the sample.")
     return low, high
+
+
+def _check_size(points: Array, name: str) -> None:
+    """Refuse coordinates whose squares would leave the range of floating point numbers."""
+    size = max(map(abs, check_finite(points, name)))
+    if size > 0 and not SMALLEST < size < LARGEST:
+        raise ValueError(
+            f"{name} must have a size between {SMALLEST:g} and {LARGEST:g}; got {size:g}. Choose other units."
+        )
 
 
 def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
@@ -56,7 +75,7 @@ def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
             f"{name} must be a two-dimensional image with at least one pixel; got shape {array.shape}. "
             "Convert colour pictures to grey first."
         )
-    low, high = _check_finite(array, name)
+    low, high = check_finite(array, name)
     if signed:
         return array
     if low < 0:
@@ -68,7 +87,7 @@ def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
         raise ValueError(
             f"{name} must have positive mass; got an image of zeros. Drop the empty image, or check that ink is bright."
         )
-    return array
+    return array if SMALLEST < high < LARGEST else np.asarray(array / high)
 
 
 def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
@@ -114,7 +133,13 @@ def is_rows(X: Any) -> bool:
     """Tell whether X is a table: one flattened sample per row."""
     if hasattr(X, "__array__"):
         return np.asarray(X).ndim == 2
-    return isinstance(X, Sequence) and len(X) > 0 and all(np.ndim(row) == 1 for row in X)
+    return isinstance(X, Sequence) and len(X) > 0 and all(_is_row(row) for row in X)
+
+
+def _is_row(row: Any) -> bool:
+    if hasattr(row, "ndim"):
+        return bool(row.ndim == 1)
+    return isinstance(row, Sequence) and not isinstance(row, str) and not any(isinstance(x, Sequence) for x in row)
 
 
 def _samples(X: Any, what: str) -> list[Any]:
@@ -148,13 +173,13 @@ def _weighted(sample: Any, name: str) -> tuple[Any, Array | None]:
         )
     if len(weights) == 0:
         return points, weights
-    low, high = _check_finite(weights, f"the weights of {name}")
+    low, high = check_finite(weights, f"the weights of {name}")
     if low < 0 or high == 0:
         raise ValueError(
             f"the weights of {name} must be non-negative with positive sum; "
-            f"got a minimum of {low:g} and a sum of {weights.sum():g}. Clip them or drop the sample."
+            f"got a minimum of {low:g} and a maximum of {high:g}. Clip them or drop the sample."
         )
-    return points, weights
+    return points, weights if SMALLEST < high < LARGEST else np.asarray(weights / high)
 
 
 def _drop_weightless(points: Array, weights: Array | None) -> Cloud:
@@ -199,7 +224,7 @@ def check_points(
         points = as_floats(raw, name)
         if points.ndim == 0 or len(points) == 0:
             raise ValueError(f"{name} must hold at least one point; got shape {points.shape}. Drop the sample.")
-        _check_finite(points, name)
+        _check_size(points, name)
         clouds.append(_drop_weightless(convert(points, name), weights))
     return clouds
 

@@ -68,7 +68,7 @@ def _average(values: Array, weights: Array) -> Array:
 
 def _refuse_flat(means: Array, spreads: Array, precision: float) -> None:
     size = np.abs(means).max(axis=1, keepdims=True) + spreads.max(axis=1, keepdims=True)
-    flat = np.argwhere(spreads <= 64 * precision * size)
+    flat = np.argwhere(~(spreads > 64 * precision * size))
     if len(flat):
         raise FlatSlice(*(int(position) for position in flat[0]))
 

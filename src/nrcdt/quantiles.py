@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .kernels import kernels_for
-from .measures import as_floats, check_image, check_points
+from .measures import as_floats, check_finite, check_image, check_points, positive_integer
 from .slices import Array, Atoms, Bins
 from .spaces import euclidean
 
@@ -44,8 +44,7 @@ def reference_levels(n_quantiles: int, reference: Any = "uniform") -> Levels:
     >>> reference_levels(3, "norm").weights.round(3)
     array([0.308, 0.384, 0.308])
     """
-    if not isinstance(n_quantiles, (int, np.integer)) or n_quantiles < 1:
-        raise ValueError(f"n_quantiles must be a positive integer; got {n_quantiles!r}. 256 is a good start.")
+    n_quantiles = positive_integer(n_quantiles, "n_quantiles", "256 is a good start.")
     uniform = np.arange(1, n_quantiles + 1) / (n_quantiles + 1)
     if isinstance(reference, str) and reference == "uniform":
         return Levels(uniform, np.full(n_quantiles, 1 / n_quantiles), True)
@@ -88,7 +87,7 @@ def _is_continuous(distribution: Any) -> bool:
 
 
 def linear_quantiles(bins: Bins, levels: Levels, out: Array | None = None) -> Array:
-    """Invert densities; opposite directions come from the mirror: q(t) becomes -q(1 - t).
+    """Invert densities; opposite directions come from the mirror: q(t) becomes -q(1 - t), plateaus by their other end.
 
     Masses of shape (n_directions, n_strips) give quantiles of shape (n_directions, n_quantiles), with twice the
     directions where `bins.mirrored`.
@@ -98,11 +97,11 @@ def linear_quantiles(bins: Bins, levels: Levels, out: Array | None = None) -> Ar
     if out is None:
         out = np.empty((n_slices * (2 if bins.mirrored else 1), len(levels.values)))
     settings = (levels.values, bins.lower, (bins.upper - bins.lower) / n_strips)
-    kernels.linear_quantiles(bins.masses, *settings, out[:n_slices])
-    if bins.mirrored and levels.symmetric:
-        np.negative(out[:n_slices, ::-1], out=out[n_slices:])
-    elif bins.mirrored:
+    if bins.mirrored and not levels.symmetric:
         kernels.linear_quantiles(np.ascontiguousarray(bins.masses[:, ::-1]), *settings, out[n_slices:])
+        kernels.linear_quantiles(bins.masses, *settings, out[:n_slices])
+    else:
+        kernels.linear_quantiles(bins.masses, *settings, out)
     return out
 
 
@@ -118,6 +117,7 @@ def step_quantiles(atoms: Atoms, levels: Levels, out: Array | None = None) -> Ar
         directions = np.ascontiguousarray(atoms.directions, dtype)
         return np.asarray(kernels.projected_quantiles(points, directions, weights, levels.values, out))
     values = np.ascontiguousarray(atoms.phi(atoms.points, atoms.directions), dtype)
+    check_finite(values, "phi of every point and direction")
     expected = (len(atoms.directions), len(atoms.points))
     if values.shape != expected:
         raise ValueError(
@@ -162,6 +162,9 @@ def cdt(
     array = as_floats(x, "x")
     rows = np.atleast_2d(array)
     if edges is not None:
+        _check_edges(edges)
+        if weights is not None:
+            raise ValueError("weights must be left out where x holds masses; got both. Multiply them into x.")
         for i, row in enumerate(rows):
             check_image(row[np.newaxis], f"x[{i}]" if array.ndim > 1 else "x")
         quantiles = linear_quantiles(Bins(rows.astype(np.float64), *edges), levels).astype(array.dtype)
@@ -171,6 +174,11 @@ def cdt(
             [step_quantiles(Atoms(points, w, np.zeros(1), _on_the_line), levels) for points, w in clouds]
         )
     return quantiles if array.ndim > 1 else quantiles[0]
+
+
+def _check_edges(edges: tuple[float, float]) -> None:
+    if len(edges) != 2 or not np.isfinite(edges).all() or not edges[0] < edges[1]:
+        raise ValueError(f"edges must be two finite numbers in increasing order; got {edges!r}. Give (lower, upper).")
 
 
 def _on_the_line(points: Array, directions: Array) -> Array:
@@ -203,8 +211,12 @@ def inverse_cdt(quantiles: Any, *, edges: tuple[float, float], n_radii: int = 25
     n_quantiles = array.shape[-1] if array.ndim else 0
     if n_quantiles < 2:
         raise ValueError(f"quantiles must have at least two levels; got {n_quantiles}. Ask `cdt` for more.")
+    _check_edges(edges)
+    check_finite(array, "quantiles")
+    if (np.diff(array, axis=-1) < 0).any():
+        raise ValueError("quantiles must not decrease along the last axis; got decreasing ones. Sort them.")
     levels = reference_levels(n_quantiles, reference).values
-    strips = np.linspace(*edges, n_radii + 1)
+    strips = np.linspace(*edges, positive_integer(n_radii, "n_radii", "256 is a good start.") + 1)
     rows = array.reshape(-1, n_quantiles)
     first = rows[:, 0] - (rows[:, 1] - rows[:, 0]) * levels[0] / (levels[1] - levels[0])
     last = rows[:, -1] + (rows[:, -1] - rows[:, -2]) * (1 - levels[-1]) / (levels[-1] - levels[-2])

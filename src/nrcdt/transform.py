@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 
 from .aggregate import Aggregation, aggregate
 from .directions import run_around
-from .measures import as_floats
+from .measures import as_floats, check_finite, positive_integer
 from .normalize import NORMALIZATIONS, FlatSlice, Normalization, normalize
 from .quantiles import Levels, inverse_cdt, linear_quantiles, reference_levels, step_quantiles
 from .slices import Array
@@ -51,11 +51,10 @@ def make_plan(
     chosen, weights = resolve_directions(space, dimension, n_directions, directions)
     if frame not in FRAMES:
         raise ValueError(f"frame must be one of {', '.join(FRAMES)}; got {frame!r}.")
-    if normalization not in NORMALIZATIONS:
+    if not (normalization is None or isinstance(normalization, str)) or normalization not in NORMALIZATIONS:
         names = ", ".join(map(repr, NORMALIZATIONS))
         raise ValueError(f"normalize must be one of {names}; got {normalization!r}.")
-    if n_radii != "auto" and (not isinstance(n_radii, (int, np.integer)) or n_radii < 1):
-        raise ValueError(f"n_radii must be a positive integer or 'auto'; got {n_radii!r}. 'auto' fits most images.")
+    strip_count((1, 1), n_radii)
     levels = reference_levels(n_quantiles, reference)
     if n_quantiles < 2 and normalization in ("standardize", "global"):
         raise ValueError(f"n_quantiles must be at least 2 to have a spread; got {n_quantiles}. 256 is a good start.")
@@ -65,18 +64,20 @@ def make_plan(
 def resolve_directions(space: Space, dimension: int, n_directions: int, given: Any) -> tuple[Array, Array]:
     """Return directions and weights that sum to one: the space's own, or a given array or (array, weights)."""
     if given is None:
-        if not isinstance(n_directions, (int, np.integer)) or n_directions < 1:
-            raise ValueError(f"n_directions must be a positive integer; got {n_directions!r}. 256 is a good start.")
-        directions, weights = space.directions(int(n_directions), dimension), None
+        n_directions = positive_integer(n_directions, "n_directions", "256 is a good start.")
+        directions, weights = space.directions(n_directions, dimension), None
     else:
-        directions, weights = given if isinstance(given, tuple) else (given, None)
+        directions, weights = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
     directions = np.ascontiguousarray(as_floats(directions, "directions"), np.float64)
+    if directions.ndim == 0 or len(directions) == 0:
+        raise ValueError(f"directions must be at least one; got shape {directions.shape}. One direction per row.")
+    check_finite(directions, "directions")
     if dimension and (directions.ndim != 2 or directions.shape[1] != dimension or len(directions) == 0):
         raise ValueError(
             f"directions must have shape (n_directions, {dimension}) in the {space.name} space; "
             f"got {directions.shape}. One direction per row."
         )
-    if space.linear and not np.allclose(np.linalg.norm(directions, axis=1), 1, atol=1e-6):
+    if space.unit_directions and not np.allclose(np.linalg.norm(directions, axis=1), 1, atol=1e-6):
         raise ValueError("directions must be unit vectors; got other lengths. Divide each row by its norm.")
     if weights is None:
         return directions, np.full(len(directions), 1 / len(directions))
@@ -133,6 +134,8 @@ def walk(
         except FlatSlice as flat:
             raise FlatSlice(flat.sample + start, flat.direction) from None
 
+    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a number of threads, or -1 for all cores; got {n_jobs!r}. None means one.")
     n_threads = min(effective_n_jobs(n_jobs), len(chunks))
     if n_threads == 1:
         return [one(chunk) for chunk in chunks]

@@ -34,8 +34,16 @@ __all__ = [
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _place(t, below, above, lower, width, r):
+    """Where in strip r the cumulative mass is t."""
+    share = (t - below) / (above - below)
+    return lower + width * (r + min(max(share, 0.0), 1.0))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def linear_quantiles(masses, levels, lower, width, out):
     n_slices, n_radii = masses.shape
+    mirrored = out.shape[0] == 2 * n_slices
     cumulative = np.empty(n_radii + 1)
     for k in range(n_slices):
         last = n_radii - 1
@@ -51,11 +59,17 @@ def linear_quantiles(masses, levels, lower, width, out):
         cumulative[last + 1] = total
         for j in range(levels.shape[0]):
             t = levels[j] * total
-            bound = t * (1.0 + STEP_TOLERANCE)
-            while r < last and cumulative[r + 1] <= bound:
+            while r < last and cumulative[r + 1] < t * (1.0 - STEP_TOLERANCE):
                 r += 1
-            share = (t - cumulative[r]) / (cumulative[r + 1] - cumulative[r])
-            out[k, j] = lower + width * (r + min(max(share, 0.0), 1.0))
+            left = _place(t, cumulative[r], cumulative[r + 1], lower, width, r)
+            right = left
+            if r < last and cumulative[r + 1] <= t * (1.0 + STEP_TOLERANCE):
+                while r < last and cumulative[r + 1] <= t * (1.0 + STEP_TOLERANCE):
+                    r += 1
+                right = _place(t, cumulative[r], cumulative[r + 1], lower, width, r)
+            out[k, j] = right
+            if mirrored:
+                out[n_slices + k, levels.shape[0] - 1 - j] = -left
     return out
 
 

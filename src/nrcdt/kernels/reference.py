@@ -14,6 +14,8 @@ FloatArray = np.ndarray[Any, np.dtype[np.floating[Any]]]
 IntArray = np.ndarray[Any, np.dtype[np.integer[Any]]]
 
 STEP_TOLERANCE = 1e-12
+# Along an axis shadows are boxes: a line on a pixel border is counted to the pixel before it.
+AXIS, NUDGE = 1e-15, 1e-9
 
 
 def shadow_cumulative(z: FloatArray, a: float, b: float) -> FloatArray:
@@ -42,6 +44,7 @@ def _shares(position: Any, a: float, b: float, n_radii: int, lines: bool) -> Flo
     """Share of a pixel's mass in every strip, or its density on the middle line of every strip."""
     start = position + n_radii / 2 - (abs(a) + abs(b)) / 2
     if lines:
+        start += NUDGE if min(abs(a), abs(b)) < AXIS * max(abs(a), abs(b)) else 0.0
         return shadow_density(np.arange(n_radii) + 0.5 - start, a, b) * n_radii / 2
     edges = np.arange(n_radii + 1.0)
     edges[0], edges[-1] = -np.inf, np.inf
@@ -81,17 +84,27 @@ def back_project(
 def linear_quantiles(masses: FloatArray, levels: FloatArray, lower: float, width: float, out: FloatArray) -> FloatArray:
     """Invert the cumulative mass of each row of strips, taken as linear within a strip.
 
-    The inverse is the right one: on a plateau its right end.
+    The inverse is the right one: on a plateau its right end. Where `out` has twice the rows, the second half gets the
+    mirror images of the slices, for levels that are symmetric; their right ends are the left ones here.
     """
+    n_slices = len(masses)
     for k, row in enumerate(masses):
-        cumulative = np.concatenate([[0.0], np.cumsum(row)])
-        for j, level in enumerate(levels):
-            t = level * cumulative[-1]
-            above = np.flatnonzero((cumulative[1:] > t * (1 + STEP_TOLERANCE)) & (row != 0))
-            r = above[0] if len(above) else np.flatnonzero(row)[-1]
-            share = (t - cumulative[r]) / (cumulative[r + 1] - cumulative[r])
-            out[k, j] = lower + width * (r + np.clip(share, 0.0, 1.0))
+        out[k] = _invert(row, levels, lower, width)
+        if len(out) == 2 * n_slices:
+            out[n_slices + k] = _invert(row[::-1], levels, -lower - width * len(row), width)
     return out
+
+
+def _invert(row: FloatArray, levels: FloatArray, lower: float, width: float) -> FloatArray:
+    cumulative = np.concatenate([[0.0], np.cumsum(row)])
+    quantiles = np.empty(len(levels))
+    for j, level in enumerate(levels):
+        t = level * cumulative[-1]
+        above = np.flatnonzero((cumulative[1:] > t * (1 + STEP_TOLERANCE)) & (row != 0))
+        r = above[0] if len(above) else np.flatnonzero(row)[-1]
+        share = (t - cumulative[r]) / (cumulative[r + 1] - cumulative[r])
+        quantiles[j] = lower + width * (r + np.clip(share, 0.0, 1.0))
+    return quantiles
 
 
 def step_quantiles(values: FloatArray, weights: FloatArray, levels: FloatArray, out: FloatArray) -> FloatArray:

@@ -12,6 +12,8 @@ import math
 import numpy as np
 from numba import njit, uint64
 
+from .reference import AXIS, NUDGE
+
 BLOCK = 1024  # pixels
 TILE = 256  # strips whose moments stay in the cache
 
@@ -115,7 +117,21 @@ def _geometry(direction, pixel, n_radii):
     """Steps of the shadow's start per pixel in x and y, and the two widths of the shadow, in strips."""
     a = direction[0] * pixel * n_radii / 2.0
     b = direction[1] * pixel * n_radii / 2.0
+    a = 0.0 if abs(a) < AXIS * abs(b) else a
+    b = 0.0 if abs(b) < AXIS * abs(a) else b
     return a, b, min(abs(a), abs(b)), max(abs(a), abs(b))
+
+
+@njit(cache=True, nogil=True)
+def _origin(short, long, n_radii, lines):
+    """Where the shadow of a pixel at the centre starts, counted from the first strip or, of lines, half a strip before.
+
+    Along an axis shadows are boxes: a line on a pixel border is counted to the pixel before it.
+    """
+    start = 0.5 * (n_radii - short - long)
+    if not lines:
+        return start
+    return start + 0.5 + (NUDGE if short < AXIS * long else 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -158,7 +174,7 @@ def _sum_one(x, y, mass, box, direction, pixel, lines, scratch, out):
     a, b, short, long = _geometry(direction, pixel, n_radii)
     shares = table[:, : int(short + long) + 2]
     _table(short, long, lines, breaks, shares)
-    origin = 0.5 * (n_radii - short - long) + (0.5 if lines else 0.0)
+    origin = _origin(short, long, n_radii, lines)
     low, high = _reach(box, a, b)
     base = math.floor(origin + low) - 1
     length = _cell_count(high - low)
@@ -233,7 +249,7 @@ def back_project(sinogram, directions, pixel, lines, out):
         a, b, short, long = _geometry(directions[k], pixel, n_radii)
         shares = table[:, : int(short + long) + 2]
         _table(short, long, lines, breaks, shares)
-        origin = 0.5 * (n_radii - short - long) + (0.5 if lines else 0.0)
+        origin = _origin(short, long, n_radii, lines)
         base = math.floor(origin + _reach(box, a, b)[0]) - 1
         _collect_gains(sinogram[k], base, shares, gains)
         for i in range(height):

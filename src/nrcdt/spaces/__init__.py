@@ -27,6 +27,7 @@ class Space:
     slices : cuts one measure along directions, into Atoms, or into Bins where there are `densities`
     group : the maps under which slices only change places, shift and scale
     linear : whether phi is linear, so that a shift of the measure shifts each slice by its own amount
+    unit_directions : whether directions have length one
     densities : whether slices are Bins, whose number is a third argument of `slices`
     """
 
@@ -38,6 +39,7 @@ class Space:
     group: str
     linear: bool
     densities: bool = False
+    unit_directions: bool = False
 
 
 def _columns(cloud: Cloud) -> int:
@@ -56,6 +58,7 @@ SPACES: dict[str, Space] = {
             group="affine maps",
             linear=True,
             densities=True,
+            unit_directions=True,
         ),
         Space(
             name="euclidean",
@@ -65,6 +68,7 @@ SPACES: dict[str, Space] = {
             slices=euclidean.slices,
             group="affine maps",
             linear=True,
+            unit_directions=True,
         ),
         Space(
             name="circular",
@@ -83,6 +87,7 @@ SPACES: dict[str, Space] = {
             slices=rotation.slices,
             group="rotations from the left and from the right, inversion",
             linear=False,
+            unit_directions=True,
         ),
     )
 }

@@ -14,14 +14,14 @@ from ..slices import Array, Atoms
 
 def phi(points: Array, directions: Array) -> Array:
     """Distances to the centres, of shape (n_directions, n_points)."""
-    squares = sum((points[:, a] - directions[:, a, np.newaxis]) ** 2 for a in range(points.shape[1]))
-    return np.asarray(np.sqrt(squares))
+    wide = points.astype(np.float64)
+    squares = sum((wide[:, a] - directions[:, a, np.newaxis]) ** 2 for a in range(points.shape[1]))
+    return np.asarray(np.sqrt(squares), dtype=points.dtype)
 
 
 def slices(cloud: Cloud, directions: Array) -> Atoms:
     """Measure distances from centres around the mean of the cloud (Algorithm 1, line 2)."""
-    mean = np.average(cloud.points, axis=0, weights=cloud.weights)
-    squares = ((cloud.points - mean) ** 2).sum(axis=1)
-    spread = np.sqrt(np.average(squares, weights=cloud.weights))
-    centres = (mean + spread * directions).astype(cloud.points.dtype)
-    return Atoms(cloud.points, cloud.weights, centres, phi)
+    points = cloud.points.astype(np.float64)
+    mean = np.average(points, axis=0, weights=cloud.weights)
+    spread = np.sqrt(np.average(((points - mean) ** 2).sum(axis=1), weights=cloud.weights))
+    return Atoms(cloud.points, cloud.weights, mean + spread * directions, phi)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..directions import circle
 from ..kernels import kernels_for
-from ..measures import check_image
+from ..measures import check_finite, check_image, positive_integer
 from ..slices import Array, Bins
 
 STRIPS_PER_PIXEL = 3
@@ -26,7 +26,9 @@ def pixel_side(shape: tuple[int, ...]) -> float:
 
 def strip_count(shape: tuple[int, ...], n_radii: int | Literal["auto"]) -> int:
     """Number of strips across [-1, 1]; "auto" makes them about a third of a pixel wide."""
-    return math.ceil(2 * STRIPS_PER_PIXEL / pixel_side(shape)) if n_radii == "auto" else n_radii
+    if isinstance(n_radii, str) and n_radii == "auto":
+        return math.ceil(2 * STRIPS_PER_PIXEL / pixel_side(shape))
+    return positive_integer(n_radii, "n_radii", "Or say 'auto', which fits most images.")
 
 
 def _strip_sums(image: Array, directions: Array, n_radii: int, lines: bool) -> Array:
@@ -89,6 +91,12 @@ def back_projection(
     """
     sinogram = check_image(sinogram, "sinogram", signed=True)
     unit = _unit_directions(len(sinogram) if directions is None else directions)
+    if len(unit) != len(sinogram):
+        raise ValueError(
+            f"directions must be as many as rows of the sinogram, {len(sinogram)}; got {len(unit)}. Pass the same ones."
+        )
+    if len(shape) != 2 or min(shape) < 1:
+        raise ValueError(f"shape must be (height, width) with at least one pixel; got {shape!r}.")
     out = np.empty(shape)
     kernels_for(out).back_project(np.ascontiguousarray(sinogram, np.float64), unit, pixel_side(shape), lines, out)
     return np.asarray(out, dtype=sinogram.dtype)
@@ -111,8 +119,9 @@ def filtered_back_projection(sinogram: Array, shape: tuple[int, int], directions
 
 def _unit_directions(directions: Array | int) -> Array:
     if isinstance(directions, (int, np.integer)):
-        return circle(int(directions))
+        return circle(positive_integer(directions, "directions", "256 is a good start."))
     array = np.ascontiguousarray(directions, dtype=np.float64)
+    check_finite(array, "directions")
     if array.ndim != 2 or array.shape[1] != 2 or not np.allclose(np.linalg.norm(array, axis=1), 1):
         raise ValueError(
             f"directions must be unit vectors of shape (n_directions, 2); got shape {array.shape}. "
