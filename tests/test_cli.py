@@ -272,3 +272,10 @@ def test_version_and_help():
 def test_help_does_not_wait_for_heavy_imports():
     check = "import sys, nrcdt.cli; sys.exit(any(m in sys.modules for m in ('numba', 'sklearn', 'scipy', 'pyarrow')))"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_targets_are_tried_before_the_work(tmp_path, scans):
+    (tmp_path / "page").write_text("")
+    result = run("demo", "--out", tmp_path / "page")
+    assert result.exit_code == 2
+    assert "out must be a folder; got the file" in result.output

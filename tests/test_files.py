@@ -288,3 +288,15 @@ def test_every_suffix_has_one_kind():
     assert {kind_of(f"a{suffix}") for suffix in files.SUFFIXES["mesh"]} == {"mesh"}
     with pytest.raises(ValueError, match="the suffix must be one of"):
         kind_of("README")
+
+
+def test_tables_as_other_programs_write_them(tmp_path):
+    points = np.random.default_rng(0).random((6, 2))
+    np.savetxt(tmp_path / "a.csv", points, delimiter=",", header="exported from a tool\nx,y")
+    np.testing.assert_allclose(read_cloud(tmp_path / "a.csv")[0], points)
+    rows = [f"{i},{x!r},{y!r}" for i, (x, y) in enumerate(points.tolist())]
+    (tmp_path / "b.csv").write_text("\n".join([",x,y", *rows]))
+    np.testing.assert_allclose(read_cloud(tmp_path / "b.csv")[0], points)
+    (tmp_path / "c.csv").write_text("weight\n1\n2\n")
+    with pytest.raises(ValueError, match="must have columns of coordinates; got weights only"):
+        read_cloud(tmp_path / "c.csv")

@@ -233,19 +233,30 @@ def _read_npz(path: Path) -> dict[str, Array]:
 
 
 def _read_text(path: Path) -> tuple[Array, Array | None]:
+    """Read a table under any number of header lines; the last of them names the columns."""
+    header = ""
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         lines = (line for line in file if line.strip())
         first = next(lines, "")
+        while first and _is_header(first):
+            header, first = first, next(lines, "")
         separator = next((mark for mark in ";,\t" if mark in first), None)
-        rows = lines if _is_header(first) else chain([first], lines)
+        rows: Iterable[str] = chain([first], lines)
         if separator == ";":
             rows = (line.replace(",", ".") for line in rows)
         table = _numbers(rows, separator)
-    names = [name.strip(" \"'\r\n").lower() for name in first.lstrip("#% ").split(separator)]
-    column = next((i for i, name in enumerate(names) if name in ("weight", "weights")), None)
-    if column is None or len(names) != table.shape[1]:
+    return _columns(table, [name.strip(" \"'\r\n").lower() for name in header.lstrip("#% ").split(separator)])
+
+
+def _columns(table: Array, names: list[str]) -> tuple[Array, Array | None]:
+    """Split coordinates and weights; a column without a name beside named ones is the index of some table."""
+    if len(names) != table.shape[1] or not any(names):
         return table, None
-    return np.delete(table, column, axis=1), table[:, column]
+    weights = [i for i, name in enumerate(names) if name in ("weight", "weights")]
+    coordinates = [i for i, name in enumerate(names) if name and i not in weights]
+    if not coordinates:
+        raise ValueError("the table must have columns of coordinates; got weights only. Add them, or drop the file.")
+    return table[:, coordinates], table[:, weights[0]] if weights else None
 
 
 def _is_header(line: str) -> bool:

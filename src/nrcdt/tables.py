@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import BinaryIO
 
 import numpy as np
@@ -63,6 +64,13 @@ def check_target(path: Path | str) -> None:
         raise ValueError(f"the table must be a file; got the folder {path}. Choose another name.")
     if not path.parent.is_dir():
         raise ValueError(f"the table must go into a folder that exists; got {path.parent}. Create the folder first.")
+    try:
+        with NamedTemporaryFile(dir=path.parent, prefix="."):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"the table must go into a folder that can be written; got {path.parent} ({error.strerror}). Choose one."
+        ) from None
 
 
 def _write_parquet(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array) -> None:
