@@ -57,19 +57,21 @@ def linear_quantiles(masses, levels, lower, width, out):
             cumulative[j] = total
             total += masses[k, j]
         cumulative[last + 1] = total
+        first = r
         for j in range(levels.shape[0]):
             t = levels[j] * total
-            while r < last and cumulative[r + 1] < t * (1.0 - STEP_TOLERANCE):
+            bound = t * (1.0 + STEP_TOLERANCE)
+            while r < last and cumulative[r + 1] <= bound:
                 r += 1
-            left = _place(t, cumulative[r], cumulative[r + 1], lower, width, r)
-            right = left
-            if r < last and cumulative[r + 1] <= t * (1.0 + STEP_TOLERANCE):
-                while r < last and cumulative[r + 1] <= t * (1.0 + STEP_TOLERANCE):
-                    r += 1
-                right = _place(t, cumulative[r], cumulative[r + 1], lower, width, r)
-            out[k, j] = right
+            place = _place(t, cumulative[r], cumulative[r + 1], lower, width, r)
+            out[k, j] = place
             if mirrored:
-                out[n_slices + k, levels.shape[0] - 1 - j] = -left
+                left = r
+                while left > first and cumulative[left] >= t * (1.0 - STEP_TOLERANCE):
+                    left -= 1
+                if left < r:
+                    place = _place(t, cumulative[left], cumulative[left + 1], lower, width, left)
+                out[n_slices + k, levels.shape[0] - 1 - j] = -place
     return out
 
 
