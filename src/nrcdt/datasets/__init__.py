@@ -1,5 +1,42 @@
-"""Data to try things on: synthetic watermarks under random affine maps."""
+"""Data to try things on: drawings of our own, the paper's datasets, disturbances, and readers for data of others."""
 
-from .synthetic import MOTIFS, distorted, random_affine, warp, watermarks
+from .affine import distorted, distorted_clouds, random_affine, random_affine_3d, warp
+from .dataset import Dataset
+from .disturbances import DISTURBANCES, bars, elastic, salt, sticks
+from .loaders import load_abc, load_animals, load_faust, load_furniture, load_watermarks
+from .mnist import linmnist
+from .registry import SOURCES, MissingData, Source, data_folder, fingerprint, is_known
+from .rotations import rotation
+from .symbols import academic, polygon
+from .synthetic import MOTIFS, watermarks
 
-__all__ = ["MOTIFS", "distorted", "random_affine", "warp", "watermarks"]
+__all__ = [
+    "DISTURBANCES",
+    "MOTIFS",
+    "SOURCES",
+    "Dataset",
+    "MissingData",
+    "Source",
+    "academic",
+    "bars",
+    "data_folder",
+    "distorted",
+    "distorted_clouds",
+    "elastic",
+    "fingerprint",
+    "is_known",
+    "linmnist",
+    "load_abc",
+    "load_animals",
+    "load_faust",
+    "load_furniture",
+    "load_watermarks",
+    "polygon",
+    "random_affine",
+    "random_affine_3d",
+    "rotation",
+    "salt",
+    "sticks",
+    "warp",
+    "watermarks",
+]

@@ -1,4 +1,4 @@
-"""Synthetic watermarks, and random affine maps to distort them.
+"""Synthetic watermarks, drawn stroke by stroke.
 
 A motif is a list of strokes in the square [-1, 1] x [-1, 1], x to the right and y down. Every stroke is a polyline of
 shape (n, 2); curves and arcs are polylines with many short pieces.
@@ -7,18 +7,18 @@ shape (n, 2); curves and arcs are polylines with many short pieces.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from scipy.ndimage import affine_transform
 
 from ..slices import Array
+from .affine import distorted, eight_bits, random_affine, warp
+
+__all__ = ["MOTIFS", "distorted", "draw", "random_affine", "warp", "watermarks"]
 
 STROKE = 2.5 / 256
 MOTIF_WIDTH = 0.5
 CURVE_PIECES = 8
 ARC_STEP = 6
-MAX_DRAWS = 1000
 
 
 def line(*numbers: float) -> Array:
@@ -222,21 +222,25 @@ def watermarks(n_classes: int = 10, size: int = 256) -> tuple[Array, list[str]]:
     if size < 16:
         raise ValueError(f"size must be at least 16 pixels; got {size}. Thin lines need room.")
     names = list(MOTIFS)[:n_classes]
-    return np.stack([_eight_bits(draw(MOTIFS[name], size)) for name in names]), names
+    return np.stack([eight_bits(draw(MOTIFS[name], size)) for name in names]), names
 
 
-def draw(strokes: list[Array], size: int) -> Array:
-    """Rasterise strokes, antialiased: a pixel is as bright as its distance to the nearest stroke is short."""
+def draw(strokes: list[Array], size: int, width: float | None = None) -> Array:
+    """Rasterise strokes, antialiased: a pixel is as bright as its distance to the nearest stroke is short.
+
+    `width` is that of the strokes in pixels; left out, it is that of the watermarks.
+    """
     image = np.zeros((size, size))
-    half_width = max(STROKE * size, 1) / 2
+    half_width = (max(STROKE * size, 1) if width is None else width) / 2
     for stroke in strokes:
         pixels = (size - 1) / 2 + stroke * MOTIF_WIDTH * size / 2
         for start, stop in pairwise(pixels):
-            _draw_segment(image, start, stop, half_width)
+            draw_segment(image, start, stop, half_width)
     return image
 
 
-def _draw_segment(image: Array, start: Array, stop: Array, half_width: float) -> None:
+def draw_segment(image: Array, start: Array, stop: Array, half_width: float) -> None:
+    """Draw one straight piece between two points (x, y) into an image, in place."""
     reach = half_width + 1
     left, top = np.maximum(np.floor(np.minimum(start, stop) - reach), 0).astype(int)
     right, bottom = np.ceil(np.maximum(start, stop) + reach).astype(int) + 1
@@ -247,107 +251,3 @@ def _draw_segment(image: Array, start: Array, stop: Array, half_width: float) ->
     t = np.clip(((x - start[0]) * along[0] + (y - start[1]) * along[1]) / length, 0, 1)
     distance = np.hypot(x - start[0] - t * along[0], y - start[1] - t * along[1])
     np.maximum(window, np.clip(half_width + 0.5 - distance, 0, 1), out=window)
-
-
-def random_affine(
-    rng: np.random.Generator,
-    *,
-    rotation: tuple[float, float] = (0, 360),
-    scale: tuple[float, float] = (0.75, 1.0),
-    shear: tuple[float, float] = (-30, 30),
-    shift: tuple[float, float] = (-20, 20),
-    reflect: bool = True,
-) -> tuple[Array, Array]:
-    """Draw an affine map: scales along both axes, then a shear, perhaps a reflection, a rotation, and a shift.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    rotation, shear : ranges of angles in degrees
-    scale : range of the two scales
-    shift : range of the two shifts, in pixels
-    reflect : whether every second map, by chance, is mirrored
-
-    Returns
-    -------
-    matrix : array of shape (2, 2), acting on (x, y)
-    shift : array of shape (2,)
-
-    Examples
-    --------
-    >>> matrix, shift = random_affine(np.random.default_rng(0))
-    >>> matrix.shape, shift.shape
-    ((2, 2), (2,))
-    """
-    angle, slope = np.radians([rng.uniform(*rotation), rng.uniform(*shear)])
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    mirror = np.diag([-1.0 if reflect and rng.random() < 0.5 else 1.0, 1.0])
-    slant = np.array([[1.0, np.tan(slope)], [0.0, 1.0]])
-    return turn @ mirror @ slant @ np.diag(rng.uniform(*scale, size=2)), rng.uniform(*shift, size=2)
-
-
-def warp(image: Array, matrix: Array, shift: Array) -> Array:
-    """Move an image by x -> matrix x + shift about its centre, with bilinear interpolation and zeros from outside.
-
-    Parameters
-    ----------
-    image : array of shape (height, width)
-    matrix, shift : as `random_affine` returns them, in (x, y)
-
-    Examples
-    --------
-    >>> image = np.zeros((5, 5)); image[2, 1] = 1
-    >>> np.argwhere(warp(image, np.eye(2), [2, 1]))
-    array([[3, 3]])
-    """
-    centre = (np.array(image.shape) - 1) / 2
-    back = np.linalg.inv(matrix)[::-1, ::-1]
-    offset = centre - back @ (centre + np.asarray(shift)[::-1])
-    return np.asarray(affine_transform(image, back, offset, order=1))
-
-
-def distorted(images: Array, n_samples: int, random_state: int | None = None, **ranges: Any) -> tuple[Array, Array]:
-    """Put every image through `n_samples` random affine maps that keep its ink on the canvas.
-
-    Parameters
-    ----------
-    images : array of shape (n_images, height, width)
-    n_samples : copies of each image
-    random_state : seed
-    **ranges : as for `random_affine`
-
-    Returns
-    -------
-    samples : array of shape (n_images * n_samples, height, width), multiples of 1/255
-    labels : array of shape (n_images * n_samples,), positions in `images`
-
-    Examples
-    --------
-    >>> samples, labels = distorted(watermarks(2, size=64)[0], 3, random_state=0, shift=(-5, 5))
-    >>> samples.shape, labels
-    ((6, 64, 64), array([0, 0, 0, 1, 1, 1]))
-    """
-    rng = np.random.default_rng(random_state)
-    labels = np.repeat(np.arange(len(images)), n_samples)
-    maps = (_map_inside(images[label], rng, **ranges) for label in labels)
-    return np.stack([_eight_bits(warp(images[label], *one)) for label, one in zip(labels, maps, strict=True)]), labels
-
-
-def _map_inside(image: Array, rng: np.random.Generator, **ranges: Any) -> tuple[Array, Array]:
-    rows, columns = np.nonzero(image)
-    centre = (np.array(image.shape)[::-1] - 1) / 2
-    ink = np.stack([columns, rows], axis=1) - centre
-    for _ in range(MAX_DRAWS):
-        matrix, shift = random_affine(rng, **ranges)
-        # One pixel of margin: bilinear interpolation smears the outermost ink that far.
-        if np.all(np.abs(ink @ matrix.T + shift) <= centre - 1):
-            return matrix, shift
-    raise ValueError(
-        f"ranges must let the ink stay on the canvas; got {MAX_DRAWS} maps that push it off. "
-        "Narrow scale, shear or shift, or pad the images."
-    )
-
-
-def _eight_bits(image: Array) -> Array:
-    """Round to multiples of 1/255, so that rounding in the last digit of a float cannot show."""
-    return np.asarray(np.round(image * 255) / 255)

@@ -1,0 +1,295 @@
+"""Readers of data that people fetched: watermarks, animals, CAD shapes, bodies, furniture.
+
+`folder` is always the data folder, which holds the sub-folder of every source; see `data_folder`. A file that cannot be
+used is left out, and named with the reason in `skipped`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..files import SUFFIXES, read_cloud, read_image, read_mesh
+from ..slices import Array
+from .affine import eight_bits
+from .dataset import Dataset
+from .registry import SOURCES, locate, missing, need, unusable
+
+ANIMALS = ("lion", "cat", "camel", "horse", "flamingo", "elephant")
+DISTRACTORS = "other"
+MIN_PER_CLASS = 2
+N_POSES = 10
+N_SHAPES = 80
+# STL repeats the corners of every triangle, so its vertices have no order of their own.
+ORDERED = (".ply", ".off", ".obj")
+FILE_ERRORS = (ValueError, OSError)
+
+
+def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Dataset:
+    """Read the watermarks of the folder ``wzis``, or else those of ``watermarks``.
+
+    Parameters
+    ----------
+    folder : data folder
+    size : side of the pictures in pixels; others are left out
+
+    Returns
+    -------
+    Dataset of images with bright ink, one class per sub-folder, without templates
+        The folder ``other`` and classes with fewer than two usable pictures are left out.
+    """
+    name = next((name for name in ("wzis", "briquet") if locate(name, folder)), "wzis")
+    root = need(name, folder)
+    images: list[Array] = []
+    labels: list[int] = []
+    names: list[str] = []
+    skipped = [f"{path.name}: lies beside the class folders" for path in sorted(root.iterdir()) if _is_picture(path)]
+    for path in sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        usable = [] if path.name == DISTRACTORS else _class_images(path, size, skipped)
+        if len(usable) < MIN_PER_CLASS:
+            skipped.append(_why_no_class(path, len(usable)))
+            continue
+        labels += [len(names)] * len(usable)
+        names.append(path.name)
+        images += usable
+    if not names:
+        raise unusable(name, root, skipped)
+    return Dataset(np.stack(images), np.array(labels), names, skipped=tuple(skipped), source=name)
+
+
+def _is_picture(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES["image"]
+
+
+def _why_no_class(folder: Path, n_usable: int) -> str:
+    n_files = len(list(_files(folder)))
+    if folder.name == DISTRACTORS:
+        return f"{folder.name}: its {n_files} files form no class"
+    return f"{folder.name}: a class must have {MIN_PER_CLASS} usable pictures; got {n_usable} in {n_files} files"
+
+
+def _class_images(folder: Path, size: int, skipped: list[str]) -> list[Array]:
+    images = []
+    for path in _files(folder):
+        try:
+            images.append(_read_square(path, size))
+        except FILE_ERRORS as error:
+            skipped.append(_reason(path, folder.parent, error))
+    return images
+
+
+def _read_square(path: Path, size: int) -> Array:
+    if not _is_picture(path):
+        raise ValueError("not a picture")
+    image = read_image(path)
+    if image.shape != (size, size):
+        raise ValueError(f"the picture must have {size} x {size} pixels; got {image.shape[1]} x {image.shape[0]}")
+    if not image.any():
+        raise ValueError("the picture must have ink; got a blank sheet")
+    return eight_bits(image / max(255.0, image.max())).astype(np.float32)
+
+
+def load_animals(folder: Path | str | None = None) -> Dataset:
+    """Read the reference meshes of six animals from the folder ``animals``.
+
+    A file belongs to the animal its name begins with; of several, the one called as the animal, then the one with
+    "reference" in its name is taken. CSV files hold one vertex per row.
+
+    Parameters
+    ----------
+    folder : data folder
+
+    Returns
+    -------
+    Dataset of clouds: one per animal, which is sample and template at once; see `distorted_clouds`
+    """
+    root = need("animals", folder)
+    files = list(_files(root))
+    found: dict[str, Path] = {}
+    skipped = []
+    for animal in ANIMALS:
+        candidates = sorted((path for path in files if path.stem.lower().startswith(animal)), key=_is_posed)
+        if not candidates:
+            skipped.append(f"{animal}: no file whose name begins so")
+            continue
+        found[animal] = candidates[0]
+    rest = [path for path in files if path not in found.values()]
+    skipped += [f"{path.relative_to(root).as_posix()}: not the reference mesh of an animal" for path in rest]
+    return _clouds("animals", root, found, skipped)
+
+
+def _is_posed(path: Path) -> tuple[bool, bool, str]:
+    """Sorts plain names before reference meshes, and those before the other poses."""
+    return path.stem.lower() not in ANIMALS, "reference" not in path.stem.lower(), path.as_posix()
+
+
+def load_abc(folder: Path | str | None = None, n_shapes: int = N_SHAPES) -> Dataset:
+    """Read CAD shapes from the folder ``abc``, one class per file.
+
+    Parameters
+    ----------
+    folder : data folder
+    n_shapes : the first so many usable files, by name; all if there are fewer
+
+    Returns
+    -------
+    Dataset of clouds: one per shape, which is sample and template at once; see `distorted_clouds`
+    """
+    if n_shapes < 1:
+        raise ValueError(f"n_shapes must be a positive integer; got {n_shapes}. The paper takes {N_SHAPES}.")
+    root = need("abc", folder)
+    found = {path.relative_to(root).with_suffix("").as_posix(): path for path in _files(root)}
+    return _clouds("abc", root, found, [], n_shapes)
+
+
+def _clouds(name: str, root: Path, found: dict[str, Path], skipped: list[str], n_wanted: int | None = None) -> Dataset:
+    """Read one cloud per class, at most `n_wanted` of them."""
+    clouds: dict[str, Array] = {}
+    for what, path in found.items():
+        if len(clouds) == n_wanted:
+            skipped.append(f"{path.relative_to(root).as_posix()}: the first {n_wanted} files are enough")
+            continue
+        try:
+            clouds[what] = _read_points(path)
+        except FILE_ERRORS as error:
+            skipped.append(_reason(path, root, error))
+    if not clouds:
+        raise unusable(name, root, skipped)
+    samples = list(clouds.values())
+    return Dataset(samples, np.arange(len(samples)), list(clouds), samples, tuple(skipped), name)
+
+
+def _read_points(path: Path) -> Array:
+    """Different vertices of a mesh, or the rows of a table."""
+    if path.suffix.lower() not in SUFFIXES["cloud"]:
+        return np.unique(_read_whole_mesh(path).vertices, axis=0)
+    points = np.asarray(read_cloud(path)[0], dtype=np.float64)
+    if points.shape[1:] != (3,):
+        raise ValueError(f"the points must have 3 coordinates; got shape {points.shape}")
+    return points
+
+
+class Mesh(NamedTuple):
+    """Vertices and triangles in the order of the file."""
+
+    vertices: Array
+    faces: Array
+
+
+def _read_whole_mesh(path: Path) -> Mesh:
+    """Read a mesh in the order of its file, and refuse one that breaks off."""
+    if path.suffix.lower() not in SUFFIXES["mesh"]:
+        raise ValueError("not a mesh")
+    read_mesh(path)  # checks size and contents, and names what is wrong
+
+    import trimesh
+
+    with path.open("rb") as file:
+        loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False, maintain_order=True)
+    mesh: Any = loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
+    vertices = np.asarray(mesh.vertices, dtype=np.float64)
+    faces = np.asarray(getattr(mesh, "faces", np.empty((0, 3), int)))
+    n_used = len(np.unique(faces))
+    # Text formats list vertices first: where the file breaks off, most of them lie on no triangle.
+    if 2 * n_used < len(vertices):
+        raise ValueError(f"the mesh must be whole; got {n_used} of {len(vertices)} vertices on triangles")
+    if not np.isfinite(vertices).all():
+        raise ValueError("the mesh must have finite coordinates; got NaN or infinity")
+    return Mesh(vertices, faces)
+
+
+def load_faust(folder: Path | str | None = None) -> Dataset:
+    """Read the registered bodies from the folder ``faust``; the class is the pose.
+
+    The pose is the last digit of the number in the file's name (tr_reg_042.ply: pose 2). All meshes must have the same
+    vertices in the same order, which shows in equal triangles; those unlike the majority are left out.
+
+    Parameters
+    ----------
+    folder : data folder
+
+    Returns
+    -------
+    Dataset of clouds of equal length, sorted by file name, without templates
+    """
+    root = need("faust", folder)
+    meshes: dict[str, Mesh] = {}
+    skipped: list[str] = []
+    for path in _files(root):
+        name = path.relative_to(root).as_posix()
+        try:
+            _pose(name)
+            if path.suffix.lower() not in ORDERED:
+                raise ValueError(f"the mesh must be one of {' '.join(ORDERED)}; got {path.suffix}")
+            meshes[name] = _read_whole_mesh(path)
+        except FILE_ERRORS as error:
+            skipped.append(_reason(path, root, error))
+    meshes = _alike(meshes, skipped)
+    if not meshes:
+        raise unusable("faust", root, skipped)
+    poses = sorted({_pose(name) for name in meshes})
+    labels = np.array([poses.index(_pose(name)) for name in meshes])
+    names = [f"pose {pose}" for pose in poses]
+    return Dataset([mesh.vertices for mesh in meshes.values()], labels, names, None, tuple(skipped), "faust")
+
+
+def _pose(name: str) -> int:
+    number = re.search(r"(\d+)\D*$", Path(name).stem)
+    if number is None:
+        raise ValueError("the name must hold the number of the registration, as tr_reg_042.ply does")
+    return int(number[1]) % N_POSES
+
+
+def _alike(meshes: dict[str, Mesh], skipped: list[str]) -> dict[str, Mesh]:
+    """Keep the meshes whose number of vertices and triangles most of them share."""
+    kinds = {name: (len(mesh.vertices), mesh.faces.tobytes()) for name, mesh in meshes.items()}
+    if not kinds:
+        return {}
+    usual = Counter(kinds.values()).most_common(1)[0][0]
+    for name, kind in kinds.items():
+        if kind != usual:
+            what = f"{kind[0]} vertices instead of {usual[0]}" if kind[0] != usual[0] else "other triangles"
+            skipped.append(f"{name}: the mesh must have the vertices of the others in their order; got {what}")
+    return {name: mesh for name, mesh in meshes.items() if kinds[name] == usual}
+
+
+def load_furniture(folder: Path | str | None = None) -> Dataset:
+    """Read 80 everyday objects that are well apart under affine maps, from the folder ``furniture``.
+
+    Parameters
+    ----------
+    folder : data folder
+
+    Returns
+    -------
+    Dataset of clouds: one per object, which is sample and template at once; see `distorted_clouds`
+    """
+    root = need("furniture", folder)
+    path = root / SOURCES["furniture"].files
+    if not path.is_file():
+        raise missing("furniture", f"no {path.name} in {root}", root.parent)
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            chosen = arrays["distinct80"]
+            names = [f"{arrays['names'][index]} ({index})" for index in chosen]
+            samples = list(arrays["points"][chosen].astype(np.float64))
+    except Exception as error:  # archives that are damaged raise all kinds of errors
+        raise unusable("furniture", root, [f"{path.name}: {error}"]) from error
+    return Dataset(samples, np.arange(len(samples)), names, samples, (), "furniture")
+
+
+def _reason(path: Path, root: Path, error: BaseException) -> str:
+    return f"{path.relative_to(root).as_posix()}: {str(error).rstrip('.')}"
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    """Files below a folder, sorted; hidden ones are left out."""
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not hidden:
+            yield path

