@@ -13,8 +13,9 @@ FLOORS = [
     {"quantiles", "normalize", "aggregate"},
     {"transform"},
     {"estimators", "groups"},
-    {"distances", "datasets", "files", "tables", "plot"},
-    {"demo"},
+    {"distances", "files", "tables", "plot"},
+    {"datasets", "baselines"},
+    {"demo", "paper"},
     {"cli", "__init__"},
     {"__main__"},
 ]

@@ -293,6 +293,76 @@ def bench(
     benchmarks.main(out, quick)
 
 
+@app.command()
+def paper(
+    tables: Annotated[list[str], typer.Argument(metavar="TABLE", help="Tables by name, all, or list.")],
+    out: Annotated[Path, typer.Option(help="Folder for results, pictures and the report.")] = Path("nrcdt-paper"),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer samples, splits and rows: a minute for all.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of datasets, splits and clusterings.")] = 0,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of data that cannot be shipped. Left out: NRCDT_DATA.", show_default=False),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder where features are kept. Left out: the user's cache.", show_default=False),
+    ] = None,
+) -> None:
+    """Run tables of the paper, and lay the printed numbers beside ours.
+
+    Writes TABLE.json, pictures and report.html.
+
+    Exit code: 0 the numbers hold, 1 too few of them, 2 nothing was run.
+    """
+    with _one_red_line():
+        from .paper.cache import default_folder
+        from .paper.run import Settings, find_tables
+
+        if tables == ["list"]:
+            _list_tables()
+            return
+        chosen = find_tables(tables)
+        out.mkdir(parents=True, exist_ok=True)
+        settings = Settings(out, quick, seed, data, cache or default_folder())
+        held = _run_tables(chosen, settings, tables)
+    if not held:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _list_tables() -> None:
+    from .paper.tables import TABLES
+
+    for table in TABLES.values():
+        _say(f"{table.name:16} {table.title}")
+
+
+def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> bool:
+    """Run tables under a progress bar, say how each did, and tell whether enough cells hold."""
+    from .paper.results import NOT_RUN, share_held, summary, wanted_share_holds
+    from .paper.run import finish, n_steps, run_table
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    results = []
+    with Progress(*columns, console=ERRORS, transient=True) as progress:
+        bar = progress.add_task("paper", total=sum(n_steps(table, settings.quick) for table in tables))
+        for table in tables:
+            progress.update(bar, description=table.name)
+            began = progress.tasks[bar].completed
+            result = run_table(table, settings, lambda: progress.advance(bar))
+            progress.update(bar, completed=began + n_steps(table, settings.quick))
+            results.append(result)
+            if all(cell.verdict == NOT_RUN for cell in result.cells):
+                _complain(f"{table.name}: not run. {' '.join(result.notes)}")
+            else:
+                _say(f"{table.name}: {summary(result.cells)}, {result.seconds:.1f} s")
+        progress.update(bar, description="report")
+        page = finish(settings, results, names)
+    cells = [cell for result in results for cell in result.cells]
+    _say(f"all: {summary(cells)}; {share_held(cells):.1%} of the decisive cells hold. Open {page} in a browser.")
+    _say(f"Features are kept in {settings.cache} for the next run; delete that folder whenever you like.")
+    return wanted_share_holds(cells)
+
+
 def _load_benchmarks() -> ModuleType:
     package = Path(nrcdt.__file__).parent
     script = next((one for folder in (package, package.parents[1]) if (one := folder / BENCHMARKS).is_file()), None)

@@ -1,0 +1,58 @@
+"""Make the page of the paper's tables from a run.
+
+    nrcdt paper all --out nrcdt-paper
+    python docs/make_paper.py nrcdt-paper
+
+Pictures of data that is not ours to show stay out.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+DOCS = Path(__file__).parent
+FOREIGN = ("dataset-abc", "dataset-watermarks", "dataset-animals", "dataset-faust", "clusters-faust", "curves-animals")
+HEAD = """# The paper, reproduced
+
+One command runs the numerical section of the paper and lays the printed numbers beside ours:
+
+```sh
+pip install 'nrcdt[paper]'
+nrcdt paper all
+```
+
+It writes `nrcdt-paper/report.html`, which needs nothing to be read, the pictures as PNG and SVG, and the numbers of
+each table as JSON. `nrcdt paper list` names the tables, `nrcdt paper nt-academic kmeans-linmnist` runs some of them,
+`--quick` takes a minute, `--seed` draws other samples. What cannot be shipped is looked for in the folder that
+`NRCDT_DATA` or `--data` names; the report says what to download where it is absent. Features are kept in a cache
+(`--cache`), which may be deleted at any time. The exit code is 0 when enough numbers hold.
+
+The rest of this page is such a report, made by `docs/make_paper.py`.
+
+"""
+
+
+def page(text):
+    """Turn the report of a run into a page of the documentation."""
+    text = re.sub(r"^## ", "### ", text, flags=re.MULTILINE)
+    text = re.sub(r"^# ", "## ", text, flags=re.MULTILINE)
+    text = re.sub(r'<a id="([\w-]+)"></a>', r"(\1)=", text)
+    for name in FOREIGN:
+        text = re.sub(rf"!\[[^\n]*\]\({name}\.png\)\n+", "", text)
+    return HEAD + re.sub(r"\]\(([\w-]+\.png)\)", r"](paper/\1)", text)
+
+
+def main(folder):
+    text = page((folder / "report.md").read_text(encoding="utf-8"))
+    (DOCS / "paper.md").write_text(text, encoding="utf-8")
+    (DOCS / "paper").mkdir(exist_ok=True)
+    for old in (DOCS / "paper").glob("*.png"):
+        old.unlink()
+    for name in re.findall(r"\]\(paper/([\w-]+\.png)\)", text):
+        Image.open(folder / name).convert("RGB").quantize(256).save(DOCS / "paper" / name, optimize=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

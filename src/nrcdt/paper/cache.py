@@ -1,0 +1,70 @@
+"""Arrays on disk, each under a name made from everything it depends on.
+
+A file appears whole or not at all, so two runs may share the folder and either may be killed at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from .. import __version__
+from ..slices import Array
+
+
+def default_folder() -> Path:
+    """Return the user's cache folder: NRCDT_CACHE, or nrcdt below XDG_CACHE_HOME or ~/.cache."""
+    given = os.environ.get("NRCDT_CACHE")
+    return Path(given) if given else Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "nrcdt"
+
+
+class Cache:
+    """Named groups of arrays in a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> cache = Cache(Path(tempfile.mkdtemp()))
+    >>> cache.get({"of": "squares"}, lambda: {"x": np.arange(3) ** 2})["x"]
+    array([0, 1, 4])
+    >>> cache.get({"of": "squares"}, lambda: 1 / 0)["x"]
+    array([0, 1, 4])
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, key: dict[str, Any], compute: Callable[[], dict[str, Array]]) -> dict[str, Array]:
+        """Return the arrays stored under a key, or compute and store them. The key must be plain data."""
+        path = self.folder / f"{_digest(key)}.npz"
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                return dict(stored)
+        except (OSError, ValueError, EOFError, BadZipFile):  # absent, or damaged by something else: make it anew
+            arrays = compute()
+        self._store(path, arrays)
+        return arrays
+
+    def _store(self, path: Path, arrays: dict[str, Any]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, **arrays)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def _digest(key: dict[str, Any]) -> str:
+    text = json.dumps({"version": __version__, **key}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,479 @@
+"""The pictures of the numerical section: data, features, clusters. They need matplotlib.
+
+Every function returns a figure of its own, without the global state of pyplot; `save` writes it.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.decomposition import PCA
+
+from .. import plot
+from ..slices import Array
+from .report import write_whole
+from .solids import camera, cones, show_cloud
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = (*plot.COLOURS, "#7B2D5B", "#8E9AA6")
+MARKERS = ("o", "*", "^", "D", "v", "p", "<", ">", "h", "X")
+ALPHAS = {"train": 1.0, "test": 0.35}
+WIDTH = 9.0
+GAP = 0.1
+LINE = 0.17
+FONT = 9.0
+
+
+def _new_figure(width: float, height: float) -> Figure:
+    _check_matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height))
+
+
+def _check_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError("figures must have matplotlib; got none. Run pip install 'nrcdt[paper]'.") from error
+
+
+def _panel(figure: Figure, left: float, top: float, width: float, height: float, **look: Any) -> Any:
+    """Add axes; all lengths in inches, from the upper left corner."""
+    across, down = figure.get_size_inches()
+    return figure.add_axes((left / across, 1 - (top + height) / down, width / across, height / down), **look)
+
+
+def _write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
+    """Write text at a place in inches, from the upper left corner."""
+    across, down = figure.get_size_inches()
+    figure.text(x / across, 1 - y / down, text, **{"fontsize": FONT, **look})
+
+
+def _fold(text: str, width: float, size: float = FONT) -> str:
+    """Break text so that it fits a width in inches."""
+    return textwrap.fill(text, max(4, int(width * 72 / (0.56 * size))))
+
+
+def _n_lines(texts: Sequence[str]) -> int:
+    return max((text.count("\n") + 1 for text in texts if text), default=0)
+
+
+def _groups(samples: Any, labels: Any, names: Sequence[str]) -> list[Array]:
+    """Split samples by class, in the order of the sorted labels."""
+    samples, labels = np.asarray(samples), np.asarray(labels)
+    classes = np.unique(labels)
+    if len(names) != len(classes):
+        raise ValueError(f"names must be one per class, {len(classes)}; got {len(names)}. Leave out unused classes.")
+    return [samples[labels == label] for label in classes]
+
+
+def _grid(n: int, most: int) -> tuple[int, int]:
+    """Return rows and columns for n panels, at most so many in a row, the rows filled evenly."""
+    rows = -(-n // most)
+    return rows, -(-n // rows)
+
+
+def image_gallery(
+    templates: Any, samples: Any, labels: Any, names: Sequence[str], per_class: int | None = None
+) -> Figure:
+    """Show pictures of every class: a large template above some samples, or a row of samples.
+
+    Parameters
+    ----------
+    templates : array of shape (n_classes, height, width), or None
+        In the order of the sorted labels.
+    samples : array of shape (n_samples, height, width)
+        Ink is bright; it is printed dark on white paper.
+    labels : array of shape (n_samples,)
+    names : one per class
+    per_class : samples shown of each class; 2 below a template, 4 in a row of their own if left out
+
+    Examples
+    --------
+    >>> from nrcdt.datasets import distorted, watermarks
+    >>> templates, names = watermarks(3, size=64)
+    >>> samples, labels = distorted(templates, 2, random_state=0, shift=(-3, 3))
+    >>> len(image_gallery(templates, samples, labels, names).axes)
+    9
+    """
+    n_shown = per_class or (4 if templates is None else 2)
+    groups = [group[:n_shown] for group in _groups(samples, labels, names)]
+    if templates is None:
+        return _sample_rows(_cut(groups), names)
+    if len(templates) != len(groups):
+        raise ValueError(f"templates must be one per class, {len(groups)}; got {len(templates)}. Or pass None.")
+    templates, *groups = _cut([np.asarray(templates), *groups])
+    return _template_columns(templates, groups, names)
+
+
+def _cut(groups: list[Array]) -> list[Array]:
+    """Cut off the blank margin that all pictures have in common; their middle stays in the middle."""
+    ink = np.any(np.concatenate(groups) > 0, axis=0)
+    blank = min(_margin(ink.any(axis=0)), _margin(ink.any(axis=1))) - len(ink) // 32
+    return [group[:, blank:-blank, blank:-blank] for group in groups] if blank > 0 else groups
+
+
+def _margin(marked: Array) -> int:
+    """Return the number of leading or trailing places without a mark, whichever is smaller."""
+    return int(min(marked.argmax(), marked[::-1].argmax()))
+
+
+def _template_columns(templates: Any, groups: list[Array], names: Sequence[str]) -> Figure:
+    n_rows, n_columns = _grid(len(groups), 6)
+    large, small = 1.35, (1.35 - 0.05) / 2
+    titles = [_fold(name, large) for name in names]
+    head = LINE * _n_lines(titles) + 0.05
+    foot = (small + 0.05) * -(-max(map(len, groups)) // 2)
+    pitch = head + large + foot + 2 * GAP
+    figure = _new_figure(n_columns * (large + 2 * GAP), n_rows * pitch)
+    for i, group in enumerate(groups):
+        left, top = GAP + i % n_columns * (large + 2 * GAP), GAP + i // n_columns * pitch + head
+        _write(figure, left + large / 2, top - 0.04, titles[i], ha="center", va="bottom")
+        _show_ink(_panel(figure, left, top, large, large), templates[i])
+        for j, sample in enumerate(group):
+            x, y = left + j % 2 * (small + 0.05), top + large + 0.05 + j // 2 * (small + 0.05)
+            _show_ink(_panel(figure, x, y, small, small), sample)
+    return figure
+
+
+def _sample_rows(groups: list[Array], names: Sequence[str]) -> Figure:
+    n_samples = max(map(len, groups))
+    n_blocks = 1 if len(groups) <= 5 else 2
+    n_rows = -(-len(groups) // n_blocks)
+    side, label = 0.95, min(1.1, 0.2 + 0.07 * max(map(len, names)))
+    block = label + n_samples * (side + 0.05) + 2 * GAP
+    figure = _new_figure(n_blocks * block, n_rows * (side + 0.05) + GAP)
+    for i, group in enumerate(groups):
+        left, top = GAP + i // n_rows * block, GAP / 2 + i % n_rows * (side + 0.05)
+        _write(figure, left + label - GAP, top + side / 2, _fold(names[i], label - GAP), ha="right", va="center")
+        for j, sample in enumerate(group):
+            _show_ink(_panel(figure, left + label + j * (side + 0.05), top, side, side), sample)
+    return figure
+
+
+def _show_ink(axes: Any, image: Any) -> None:
+    """Show bright ink as dark ink on white paper, in a thin frame."""
+    axes.imshow(image, cmap="gray_r", vmin=0, vmax=max(float(np.max(image)), 1e-12), interpolation="antialiased")
+    axes.set(xticks=[], yticks=[])
+    for spine in axes.spines.values():
+        spine.set(linewidth=0.5, color="0.6")
+
+
+def cloud_gallery(
+    clouds: Sequence[Any],
+    names: Sequence[str] | None = None,
+    columns: int = 10,
+    *,
+    up: int = 2,
+    view: tuple[float, float] = (20, -60),
+) -> Figure:
+    """Show point clouds in space side by side, near points dark, far points light.
+
+    Parameters
+    ----------
+    clouds : arrays of shape (n_points, 3)
+        Each is centred and scaled to its panel; at most 1500 points are drawn.
+    names : one per cloud; an empty name leaves the place below it free
+    columns : panels in a row
+    up : the axis that points upwards
+    view : elevation and azimuth of the viewer in degrees
+
+    Examples
+    --------
+    >>> from nrcdt.directions import fibonacci
+    >>> len(cloud_gallery([fibonacci(50), 2 * fibonacci(80)], ["small", "large"]).axes)
+    2
+    """
+    names = [""] * len(clouds) if names is None else list(names)
+    if len(names) != len(clouds):
+        raise ValueError(f"names must be one per cloud, {len(clouds)}; got {len(names)}. Use '' for none.")
+    columns = min(columns, len(clouds))
+    side = min(1.7, WIDTH / columns)
+    size = FONT if side > 1.2 else 7.5
+    texts = [_fold(name, side, size) for name in names]
+    rows = [range(start, min(start + columns, len(clouds))) for start in range(0, len(clouds), columns)]
+    feet = [size / FONT * LINE * _n_lines([texts[i] for i in row]) + GAP / 2 for row in rows]
+    figure = _new_figure(columns * side, len(rows) * side + sum(feet))
+    top = 0.0
+    for row, foot in zip(rows, feet, strict=True):
+        for j, i in enumerate(row):
+            show_cloud(_panel(figure, j * side, top, side, side), np.roll(clouds[i], 2 - up, axis=1), camera(*view))
+            _write(figure, (j + 0.5) * side, top + side, texts[i], ha="center", va="top", fontsize=size)
+        top += side + foot
+    return figure
+
+
+def rotation_cones(rows: Mapping[str, Any], n_shown: int = 20) -> Figure:
+    """Show rotations as cones that pointed to the north pole before they were turned.
+
+    A periodic colour map around the axis of the cone shows rotations about that axis.
+
+    Parameters
+    ----------
+    rows : name of a measure -> quaternions of shape (n_rotations, 4), in the order w, x, y, z
+    n_shown : the first so many of each are drawn
+
+    Examples
+    --------
+    >>> from nrcdt.directions import rotations
+    >>> len(rotation_cones({"uniform": rotations(64)}).axes)
+    1
+    """
+    _check_matplotlib()
+    from matplotlib.collections import PolyCollection
+
+    pitch, label = 0.44, 0.25 + 0.075 * max(map(len, rows))
+    figure = _new_figure(label + (n_shown + 1) * pitch, len(rows) * pitch + GAP)
+    axes = _panel(figure, 0, 0, *figure.get_size_inches())
+    polygons, colours = [], []
+    for i, (name, quaternions) in enumerate(rows.items()):
+        y = GAP / 2 + (i + 0.5) * pitch
+        _write(figure, label - GAP, y, name, ha="right", va="center")
+        faces, paints = cones(np.asarray(quaternions)[:n_shown])
+        for j, (face, paint) in enumerate(zip(faces, paints, strict=True)):
+            polygons.append(face * 0.52 * pitch + [label + (j + 0.5) * pitch, figure.get_size_inches()[1] - y])
+            colours.append(paint)
+        if len(quaternions) > n_shown:
+            _write(figure, label + (n_shown + 0.1) * pitch, y, "…", va="center", fontsize=12)
+    across, down = figure.get_size_inches()
+    paint = np.concatenate(colours)
+    axes.add_collection(
+        PolyCollection(
+            list(np.concatenate(polygons)), facecolors=paint, edgecolors=paint, linewidths=0.6, rasterized=True
+        )
+    )
+    axes.set(xlim=(0, across), ylim=(0, down))
+    axes.set_axis_off()
+    return figure
+
+
+def feature_curves(blocks: Mapping[str, tuple[Any, Any]], labels: Any, names: Sequence[str]) -> Figure:
+    """Show the features of several aggregations, one panel each: templates thick, samples thin, a colour per class.
+
+    Parameters
+    ----------
+    blocks : name of an aggregation -> features of the templates (or None), features of the samples
+    labels : array of shape (n_samples,)
+    names : one per class, in the order of the sorted labels
+
+    Examples
+    --------
+    >>> figure = feature_curves({"max": (None, np.ones((2, 4)))}, [0, 1], ["a", "b"])
+    >>> [text.get_text() for text in figure.legends[0].get_texts()]
+    ['a', 'b']
+    """
+    n_rows, n_columns = _grid(len(blocks), 2 if len(blocks) == 4 else 3)
+    across = WIDTH / n_columns if n_columns > 1 else 5.0
+    lines = _legend_lines(names, 7, across * n_columns)
+    down, head = 0.78 * across, 0.3 * len(lines) + 0.1
+    figure = _new_figure(across * n_columns, head + n_rows * down)
+    for i, (title, (templates, samples)) in enumerate(blocks.items()):
+        left, top = i % n_columns * across, head + i // n_columns * down
+        axes = _panel(figure, left + 0.6, top + 0.3, across - 0.75, down - 0.75)
+        plot.feature_curves(samples, labels, names, templates, axes)
+        axes.set_title(title, fontsize=FONT + 1)
+        axes.set(xlim=(0, 1), ylabel="feature" if i % n_columns == 0 else "")
+        axes.set_xlabel("level" if i + n_columns >= len(blocks) else "", labelpad=2)
+        axes.tick_params(labelsize=8)
+        handles = axes.get_legend().legend_handles
+        axes.get_legend().remove()
+    _legend(figure, lines, handles, names)
+    return figure
+
+
+def _legend_lines(names: Sequence[str], symbol: int, width: float) -> list[list[int]]:
+    """Break a legend into lines of about equal length that fit a width in inches; a symbol takes so many letters."""
+    lengths = np.array([len(name) + symbol for name in names])
+    n_lines = int(np.ceil(lengths.sum() / (14 * width)))
+    middles = (np.cumsum(lengths) - lengths / 2) / lengths.sum()
+    return [np.flatnonzero(np.floor(middles * n_lines) == line).tolist() for line in range(n_lines)]
+
+
+def _legend(figure: Figure, lines: list[list[int]], handles: Sequence[Any], names: Sequence[str], **look: Any) -> None:
+    """Draw a legend above all panels, line by line."""
+    look = {
+        "frameon": False,
+        "fontsize": FONT,
+        "handletextpad": 0.4,
+        "columnspacing": 1.2,
+        "borderaxespad": 0.3,
+        **look,
+    }
+    for row, line in enumerate(lines):
+        place = (0.5, 1 - 0.3 * row / figure.get_size_inches()[1])
+        own = [handles[i] for i in line], [names[i] for i in line]
+        figure.legend(*own, loc="upper center", bbox_to_anchor=place, ncols=len(line), **look)
+
+
+def quantile_surfaces(quantiles: Any, names: Sequence[str]) -> Figure:
+    """Show quantile functions over directions and levels as surfaces, side by side.
+
+    Parameters
+    ----------
+    quantiles : array of shape (n_measures, n_directions, n_quantiles)
+    names : one per measure
+
+    Examples
+    --------
+    >>> len(quantile_surfaces(np.ones((2, 8, 5)), ["a", "b"]).axes)
+    2
+    """
+    if len(names) != len(quantiles):
+        raise ValueError(f"names must be one per measure, {len(quantiles)}; got {len(names)}. Pass one for each.")
+    n_rows, n_columns = _grid(len(names), 3)
+    side = 3.2
+    figure = _new_figure(n_columns * side, n_rows * side)
+    for i, name in enumerate(names):
+        left, top = i % n_columns * side, i // n_columns * side
+        axes = _panel(figure, left - 0.02, top + 0.2, side - 0.2, side - 0.25, projection="3d")
+        plot.quantile_surface(quantiles[i], axes)
+        axes.set(xticks=[0, 180, 360], yticks=[0, 0.5, 1])
+        axes.locator_params("z", nbins=5)
+        axes.tick_params(labelsize=7, pad=-2)
+        for axis, pad in ((axes.xaxis, -6), (axes.yaxis, -6), (axes.zaxis, -4)):
+            axis.labelpad = pad
+            axis.label.set_fontsize(8)
+        axes.set_box_aspect((4, 4, 3), zoom=0.94)
+        axes.collections[0].set_rasterized(True)
+        _write(figure, left + side / 2, top + 0.08, name, ha="center", va="top", fontsize=FONT + 1)
+    return figure
+
+
+class View(NamedTuple):
+    """One clustering in its feature space: rows of features, true labels, and the nearest centre of every row."""
+
+    train: Array
+    test: Array
+    centres: Array
+    train_labels: Array
+    test_labels: Array
+    train_clusters: Array
+    test_clusters: Array
+
+
+def cluster_scatter(views: Mapping[str, View], names: Sequence[str], dimensions: Literal[2, 3] = 2) -> Figure:
+    """Show clusterings in the plane or in space of their first principal components, one panel per method.
+
+    The symbol of a point is its class, its colour the nearest centre; training points are opaque, test points
+    transparent, centres are squares. Principal components are those of the training points. Centres are matched with
+    classes, so that the colour of a centre is that of the class it stands for.
+
+    Parameters
+    ----------
+    views : name of a method -> its clustering
+    names : one per class, in the order of the sorted labels
+    dimensions : 2 or 3
+
+    Examples
+    --------
+    >>> rows, labels = np.random.default_rng(0).normal(size=(6, 4)), np.array([0, 0, 0, 1, 1, 1])
+    >>> view = View(rows, rows, rows[:2], labels, labels, labels, labels)
+    >>> len(cluster_scatter({"max": view}, ["a", "b"]).axes)
+    1
+    """
+    if dimensions not in (2, 3):
+        raise ValueError(f"dimensions must be 2 or 3; got {dimensions}. Other numbers have no picture.")
+    n_rows, n_columns = _grid(len(views), 2 if len(views) == 4 else 3)
+    across = WIDTH / n_columns if n_columns > 1 else 6.0
+    n_centres = max(len(view.centres) for view in views.values())
+    lines, handles, labels = _cluster_legend(names, n_centres, across * n_columns)
+    down, head = 0.85 * across, 0.3 * len(lines) + 0.1
+    figure = _new_figure(across * n_columns, head + n_rows * down)
+    _legend(figure, lines, handles, labels, handlelength=1)
+    look: dict[str, Any] = {"projection": "3d", "computed_zorder": False} if dimensions == 3 else {}
+    x, y, width, height = (0.1, 0.2, across - 0.2, down - 0.25) if look else (0.5, 0.3, across - 0.65, down - 0.65)
+    for i, (title, view) in enumerate(views.items()):
+        left, top = i % n_columns * across, head + i // n_columns * down
+        _show_clusters(_panel(figure, left + x, top + y, width, height, **look), view, dimensions)
+        _write(figure, left + x + width / 2, top + 0.24, title, ha="center", fontsize=FONT + 1)
+    return figure
+
+
+def _cluster_legend(names: Sequence[str], n_centres: int, width: float) -> tuple[list[list[int]], list[Any], list[str]]:
+    """Return lines, handles and labels of three groups, each behind a heading; on one line if they fit."""
+    _check_matplotlib()
+    from matplotlib.lines import Line2D
+
+    def handle(marker: str, **look: Any) -> Any:
+        return Line2D([], [], linestyle="none", marker=marker, markersize=6.5, **look)
+
+    centre_names = [*names, *(str(i + 1) for i in range(len(names), n_centres))][:n_centres]
+    symbols = [handle(_cycle(MARKERS, i), color="0.25", markeredgewidth=0) for i in range(len(names))]
+    squares = [handle("s", color=_cycle(COLOURS, i), markeredgecolor="black") for i in range(n_centres)]
+    points = [handle("o", color=COLOURS[0], alpha=alpha, markeredgewidth=0) for alpha in ALPHAS.values()]
+    handles: list[Any] = []
+    labels: list[str] = []
+    lines: list[list[int]] = []
+    for heading, own, texts in (
+        ("class:", symbols, names),
+        ("nearest centre:", squares, centre_names),
+        ("points:", points, ALPHAS),
+    ):
+        start = len(labels)
+        handles += [handle(""), *own]
+        labels += [heading, *texts]
+        lines += [[start + i for i in line] for line in _legend_lines(labels[start:], 5, width)]
+    whole = _legend_lines(labels, 5, width)
+    return whole if len(whole) == 1 else lines, handles, labels
+
+
+def _cycle(looks: Sequence[str], i: int) -> str:
+    return looks[i % len(looks)]
+
+
+def _show_clusters(axes: Any, view: View, dimensions: int) -> None:
+    pca = PCA(dimensions, random_state=0).fit(view.train)
+    paint = np.array(COLOURS)[_matched(view.train_labels, view.train_clusters, len(view.centres)) % len(COLOURS)]
+    look: dict[str, Any] = {"depthshade": False} if dimensions == 3 else {}
+    test = pca.transform(view.test), view.test_labels, view.test_clusters, ALPHAS["test"]
+    train = pca.transform(view.train), view.train_labels, view.train_clusters, ALPHAS["train"]
+    for rows, labels, clusters, alpha in (test, train):
+        for i, label in enumerate(np.unique(view.train_labels)):
+            own, marker = labels == label, _cycle(MARKERS, i)
+            size = 40 if marker == "*" else 26
+            axes.scatter(*rows[own].T, c=paint[clusters[own]], marker=marker, s=size, alpha=alpha, lw=0, **look)
+    centres = pca.transform(view.centres).T
+    axes.scatter(*centres, c=paint, marker="s", s=62, edgecolors="black", linewidths=1.1, zorder=5, **look)
+    axes.locator_params(nbins=5)
+    axes.tick_params(labelsize=7.5, labelcolor="0.35", color="0.6")
+    if dimensions == 3:
+        axes.set(xticklabels=[], yticklabels=[], zticklabels=[])
+        axes.set_box_aspect((4, 4, 3), zoom=1.06)
+
+
+def _matched(labels: Array, clusters: Array, n_centres: int) -> Array:
+    """Return a colour number per centre: that of the class it shares most points with, each class once."""
+    classes = np.unique(labels)
+    size = max(len(classes), n_centres)
+    shared = np.zeros((size, size))
+    np.add.at(shared, (clusters, np.searchsorted(classes, labels)), 1)
+    return np.asarray(linear_sum_assignment(-shared)[1][:n_centres])
+
+
+def save(figure: Figure, folder: Path | str, name: str) -> None:
+    """Write `NAME.png` and `NAME.svg` into a folder, the same bytes for the same figure, each whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> save(quantile_surfaces(np.ones((1, 8, 5)), ["a"]), folder, "surface")
+    >>> sorted(path.name for path in folder.iterdir())
+    ['surface.png', 'surface.svg']
+    """
+    import matplotlib
+
+    with matplotlib.rc_context({"svg.hashsalt": "nrcdt"}):
+        for suffix, metadata in ((".png", {}), (".svg", {"Date": None})):
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
+            write_whole(Path(folder) / f"{name}{suffix}", buffer.getvalue())

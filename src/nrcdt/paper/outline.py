@@ -1,0 +1,189 @@
+"""What a report says, in whatever form: the outcome, the counts, cells in grids, numbers as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from .results import (
+    AGREES,
+    DIFFERS,
+    HELD,
+    NOT_HELD,
+    NOT_RUN,
+    REPORTED,
+    WANTED_DIRECTIONS,
+    WANTED_SHARE,
+    Cell,
+    Result,
+    count,
+    decisive,
+    share_held,
+)
+
+DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
+MARKS = {HELD: "✓", NOT_HELD: "✗", AGREES: "=", DIFFERS: "≠", REPORTED: "·", NOT_RUN: DASH}
+MEANINGS = {
+    HELD: "held",
+    NOT_HELD: "not held",
+    AGREES: "baseline, agrees",
+    DIFFERS: "baseline, differs",
+    REPORTED: "reported, not judged",
+    NOT_RUN: "not run here",
+}
+RUN_TIMES = "run-times"
+FASTER = f"{TIMES} printed over measured: how many times faster"
+FILES = "Beside this report: the cells of every table as NAME.json, every figure as NAME.png and NAME.svg."
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def all_cells(results: list[Result]) -> list[Cell]:
+    """Return the cells of all tables."""
+    return [cell for result in results for cell in result.cells]
+
+
+def headline(cells: list[Cell]) -> str:
+    """Say how many cells hold."""
+    verdicts = count(cells)
+    judged = verdicts[HELD] + verdicts[NOT_HELD]
+    return f"{verdicts[HELD]} of {judged} judged cells hold" if judged else "No cell was judged"
+
+
+def outcome(cells: list[Cell]) -> str:
+    """Say whether the reproduction succeeds."""
+    deciding = decisive(cells)
+    if not deciding:
+        return f"No judged cell has {WANTED_DIRECTIONS} directions or more, so that nothing is decided."
+    success = "counts as successful" if share_held(cells) >= WANTED_SHARE else "does not count as successful"
+    n_held = count(deciding)[HELD]
+    return (
+        f"The reproduction {success}: of the {len(deciding)} cells that decide (features of this package, at least "
+        f"{WANTED_DIRECTIONS} directions), {n_held} hold, or {share_held(cells):.1%}; {WANTED_SHARE:.0%} are wanted."
+    )
+
+
+def counts(cells: list[Cell]) -> dict[str, int]:
+    """Count the cells by what became of them."""
+    verdicts = count(cells)
+    return {
+        "cells compared": sum(cell.printed is not None and cell.measured is not None for cell in cells),
+        "held": verdicts[HELD],
+        "not held": verdicts[NOT_HELD],
+        "baselines agree": verdicts[AGREES],
+        "baselines differ": verdicts[DIFFERS],
+        "reported only": verdicts[REPORTED],
+        "not run here": verdicts[NOT_RUN],
+    }
+
+
+def summary(result: Result) -> str:
+    """Say in one line how a table went."""
+    verdicts = count(result.cells)
+    judged, baselines = verdicts[HELD] + verdicts[NOT_HELD], verdicts[AGREES] + verdicts[DIFFERS]
+    parts = [f"{verdicts[HELD]} of {judged} hold"] if judged else []
+    parts += [f"{verdicts[AGREES]} of {baselines} baselines agree"] if baselines else []
+    parts += [f"{verdicts[REPORTED]} reported"] if verdicts[REPORTED] else []
+    parts += [f"{verdicts[NOT_RUN]} not run"] if verdicts[NOT_RUN] else []
+    return ", ".join(parts)
+
+
+def seconds(result: Result) -> str:
+    """Say how long a table took; nothing if it was not run."""
+    if result.seconds <= 0:
+        return ""
+    minutes = result.seconds / 60
+    return f"Computed in {minutes:.0f} min." if minutes >= 2 else f"Computed in {significant(result.seconds, 2)} s."
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Write a number with so many significant digits, never as a power of ten.
+
+    Examples
+    --------
+    >>> significant(322.4234), significant(0.00153, 2)
+    ('322', '0.0015')
+    """
+    return np.format_float_positional(float(f"{value:.{digits}g}"), trim="-")
+
+
+def _format(result: Result) -> Callable[[float], str]:
+    """Return how numbers of a table are written: with the decimals the paper needs, run times with three digits."""
+    if result.name == RUN_TIMES:
+        return significant
+    printed = [cell.printed for cell in result.cells if cell.printed is not None]
+    decimals = max((_decimals(value) for value in printed), default=3)
+    return lambda value: f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+
+def _decimals(value: float) -> int:
+    return next((n for n in (3, 4, 5) if abs(round(value, n) - value) < 1e-9), 6)
+
+
+class Shown(NamedTuple):
+    """The numbers of one cell as texts; empty where there is nothing to show."""
+
+    measured: str
+    std: str
+    printed: str
+    ratio: str
+
+
+def shown(result: Result, cell: Cell) -> Shown:
+    """Write the numbers of a cell; of a run time also how many times faster we are."""
+    write = _format(result)
+    measured = DASH if cell.measured is None else write(cell.measured)
+    std = "" if cell.std is None else f"±{write(cell.std)}"
+    printed = "" if cell.printed is None else write(cell.printed)
+    ratio = ""
+    if result.name == RUN_TIMES and cell.printed and cell.measured:
+        ratio = TIMES + significant(cell.printed / cell.measured, 2)
+    return Shown(measured, std, printed, ratio)
+
+
+def exceptions(results: list[Result], verdict: str) -> tuple[list[str], list[tuple[Result, list[str]]]]:
+    """List the cells with a verdict: the names of the columns, and per cell its table and the other entries."""
+    head = ["table", "row", "column", "printed", "measured", "n", "note"]
+    rows = [(result, _entries(result, cell)) for result in results for cell in result.cells if cell.verdict == verdict]
+    if not any(entries[-1] for _, entries in rows):
+        return head[:-1], [(result, entries[:-1]) for result, entries in rows]
+    return head, rows
+
+
+def _entries(result: Result, cell: Cell) -> list[str]:
+    texts = shown(result, cell)
+    n = "" if cell.n is None else str(cell.n)
+    return [cell.row, cell.column, texts.printed, f"{texts.measured} {texts.std}".strip(), n, cell.note]
+
+
+def footnotes(cells: Iterable[Cell]) -> dict[str, str]:
+    """Give every distinct note a letter."""
+    texts = dict.fromkeys(cell.note for cell in cells if cell.note)
+    return {text: LETTERS[i] if i < len(LETTERS) else str(i + 1) for i, text in enumerate(texts)}
+
+
+class Grid(NamedTuple):
+    """Cells by row and column, both in the order of their first appearance."""
+
+    rows: list[str]
+    columns: list[str]
+    cells: dict[tuple[str, str], list[Cell]]
+
+
+def grids(cells: Iterable[Cell]) -> list[Grid]:
+    """Arrange cells in grids; rows that share no column, as baselines without directions, get a grid of their own."""
+    rows: dict[str, list[Cell]] = {}
+    for cell in cells:
+        rows.setdefault(cell.row, []).append(cell)
+    grids: list[Grid] = []
+    for row, own in rows.items():
+        columns = list(dict.fromkeys(cell.column for cell in own))
+        grid = next((grid for grid in grids if set(grid.columns) & set(columns)), None)
+        if grid is None:
+            grids.append(grid := Grid([], [], {}))
+        grid.rows.append(row)
+        grid.columns.extend(column for column in columns if column not in grid.columns)
+        for cell in own:
+            grid.cells.setdefault((row, cell.column), []).append(cell)
+    return grids

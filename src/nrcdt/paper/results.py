@@ -1,0 +1,120 @@
+"""What a run brings back: one cell per printed number, and a verdict on it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+HELD, NOT_HELD = "held", "not held"
+AGREES, DIFFERS = "agrees", "differs"
+REPORTED, NOT_RUN = "reported", "not run"
+VERDICTS = (HELD, NOT_HELD, AGREES, DIFFERS, REPORTED, NOT_RUN)
+WANTED_SHARE = 0.95
+WANTED_DIRECTIONS = 16
+
+RULE = f"""Features of this package ("NR-CDT cells") hold when the measured value is not below the printed one by more
+than twice the joint standard error, and by more than one sample. The standard error is that of a proportion of the
+tested samples or, where the experiment was repeated over random splits, that of the mean over the splits if it is
+larger: splits share one set of samples, and the paper's samples are others than ours. k-means cells hold when the
+printed value is not better than all of our 20 seeds, each with a draw of the dataset and a start of its own. Baselines
+(Euclidean, affine moments, LOT, R-CDT) are compared in both directions by the same rule: they agree or differ. Tables
+on stand-in data, on drawings of our own that decide the outcome, and run times are reported side by side and not
+judged. The reproduction counts as successful when at least {WANTED_SHARE:.0%} of the judged NR-CDT cells with at least
+{WANTED_DIRECTIONS} directions hold."""
+
+
+class Measurement(NamedTuple):
+    """A number we measured.
+
+    `std` is over splits or seeds, None for a single run; `n` counts the samples tested or the seeds tried; `low` and
+    `high` are the interval of all seeds, where the rule asks for it; `repeats` the splits that were averaged.
+    """
+
+    value: float
+    std: float | None = None
+    n: int | None = None
+    repeats: int | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class Cell(NamedTuple):
+    """One cell of a table: what is printed, what we measured, and the verdict.
+
+    `directions` is the number of directions of an NR-CDT cell, and None for baselines; `note` marks misprints and
+    the like.
+    """
+
+    row: str
+    column: str
+    printed: float | None
+    measured: float | None
+    std: float | None
+    n: int | None
+    verdict: str
+    directions: int | None = None
+    note: str = ""
+
+
+class Figure(NamedTuple):
+    """A picture of a run: `NAME.png` and `NAME.svg` in its folder."""
+
+    name: str
+    caption: str
+
+
+class Result(NamedTuple):
+    """One table of a run: its cells in printed order, its pictures, and sentences about its data."""
+
+    name: str
+    title: str
+    cells: list[Cell]
+    figures: list[Figure]
+    notes: list[str]
+    seconds: float
+
+
+def count(cells: Iterable[Cell]) -> Counter[str]:
+    """Count the verdicts.
+
+    Examples
+    --------
+    >>> count([Cell("64", "max", 1.0, 1.0, None, 30, HELD, 64)])[HELD]
+    1
+    """
+    return Counter(cell.verdict for cell in cells)
+
+
+def decisive(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the judged NR-CDT cells with enough directions, which decide whether a run succeeds."""
+    return [
+        cell
+        for cell in cells
+        if cell.verdict in (HELD, NOT_HELD) and cell.directions is not None and cell.directions >= WANTED_DIRECTIONS
+    ]
+
+
+def share_held(cells: Iterable[Cell]) -> float:
+    """Return the share of the decisive cells that hold; one if there are none."""
+    counts = count(decisive(cells))
+    total = counts[HELD] + counts[NOT_HELD]
+    return counts[HELD] / total if total else 1.0
+
+
+def wanted_share_holds(cells: Iterable[Cell]) -> bool:
+    """Tell whether enough of the decisive cells hold."""
+    return share_held(cells) >= WANTED_SHARE
+
+
+def summary(cells: Iterable[Cell]) -> str:
+    """Return the counts of verdicts in words.
+
+    Examples
+    --------
+    >>> summary([Cell("64", "max", 1.0, 1.0, None, 30, HELD, 64), Cell("64", "R-CDT", 0.4, 0.9, None, 30, DIFFERS)])
+    '2 cells: 1 held, 1 differs'
+    """
+    counts = count(cells)
+    parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
+    return f"{sum(counts.values())} cells: {', '.join(parts)}"

@@ -1,0 +1,168 @@
+"""The runner: one path for every table, from its data to its verdicts, pictures and files."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import __version__
+from .cache import Cache
+from .causes import causes
+from .data import Data, load
+from .features import Features
+from .illustrate import illustrate
+from .report import write_cells, write_report
+from .results import DIFFERS, NOT_RUN, REPORTED, Cell, Measurement, Result
+from .tables import BASELINES, TABLES, Number, Row, Table, column_label
+from .tasks import QUICK_SPLITS, TASKS, Measured, Task
+from .verdicts import N_SPLITS, judge
+
+QUICK_DIRECTIONS = (16, 64)
+QUICK_DRAWS = 5
+
+
+class Settings(NamedTuple):
+    """What a run is made with."""
+
+    out: Path
+    quick: bool = False
+    seed: int = 0
+    data_folder: Path | None = None
+    cache: Path | None = None
+
+
+def find_tables(names: Iterable[str]) -> list[Table]:
+    """Look up tables by name; "all" stands for all of them.
+
+    Examples
+    --------
+    >>> [table.name for table in find_tables(["nt-rotation"])]
+    ['nt-rotation']
+    """
+    wanted = list(dict.fromkeys(names))
+    if "all" in wanted:
+        return list(TABLES.values())
+    unknown = [name for name in wanted if name not in TABLES]
+    if unknown:
+        raise ValueError(f"TABLE must be all or one of {', '.join(TABLES)}; got {', '.join(unknown)}.")
+    return [TABLES[name] for name in wanted]
+
+
+def chosen_rows(table: Table, quick: bool) -> list[Row]:
+    """Return the rows to run: all, or a few of them for a glance."""
+    return [row for row in table.rows if not quick or row.directions in (None, *QUICK_DIRECTIONS)]
+
+
+def n_steps(table: Table, quick: bool) -> int:
+    """Return how often a table advances its progress bar."""
+    rows = chosen_rows(table, quick)
+    if table.task == "k-means":
+        return len(rows[0].printed) * _n_draws(table, quick)
+    n_cells = sum(len(row.printed) for row in rows)
+    return n_cells * _n_draws(table, quick) if table.task in ("nearest neighbour", "svm") else n_cells
+
+
+def _n_draws(table: Table, quick: bool) -> int:
+    return min(QUICK_DRAWS, table.n_draws) if quick else table.n_draws
+
+
+def run_table(table: Table, settings: Settings, advance: Callable[[], None]) -> Result:
+    """Measure one table, judge its cells, draw its pictures, and write `NAME.json`."""
+    began = time.perf_counter()
+    try:
+        task = _task(table, settings, advance)
+        cells = judged_cells(task, TASKS[table.task](task))
+        cells = cells if settings.quick else _with_causes(task, cells)
+        figures = illustrate(task, settings.out)
+    except (ValueError, ImportError) as error:  # data that is absent or will not do: the other tables go on
+        result = Result(table.name, table.title, _cells_not_run(table), [], [str(error)], 0.0)
+    else:
+        notes, seconds = task.features.data.notes, time.perf_counter() - began
+        result = Result(table.name, table.title, cells, figures, notes, seconds)
+    write_cells(settings.out, result)
+    return result
+
+
+def _draw(table: Table, settings: Settings, draw: int) -> Data:
+    return load(table, quick=settings.quick, seed=settings.seed + draw, folder=settings.data_folder)
+
+
+def _task(table: Table, settings: Settings, advance: Callable[[], None]) -> Task:
+    cache = Cache(settings.cache or settings.out / "cache")
+    n_splits = QUICK_SPLITS if settings.quick and table.task != "k-means" else N_SPLITS
+    first = Features(table, _draw(table, settings, 0), cache)
+
+    def redraw(draw: int) -> Features:
+        return first if draw == 0 else Features(table, _draw(table, settings, draw), cache)
+
+    rows = chosen_rows(table, settings.quick)
+    return Task(table, rows, first, redraw, n_splits, _n_draws(table, settings.quick), settings.seed, advance)
+
+
+def _cells_not_run(table: Table) -> list[Cell]:
+    return [
+        Cell(row.label, column_label(column), number.value, None, None, None, NOT_RUN, _directions(table, row, column))
+        for row in table.rows
+        for column, number in row.printed.items()
+    ]
+
+
+def judged_cells(task: Task, measured: Measured) -> list[Cell]:
+    """Lay measured numbers beside the printed ones; what is not printed comes last."""
+    printed = {(row.label, column): (row, number) for row in task.rows for column, number in row.printed.items()}
+    known = [_cell(task, *printed[key], key[1], measured[key]) for key in printed]
+    others = [_unprinted(key, measured[key], printed) for key in measured if key not in printed]
+    return known + others
+
+
+def _cell(task: Task, row: Row, number: Number, column: str, measurement: Measurement) -> Cell:
+    directions = _directions(task.table, row, column)
+    verdict = REPORTED
+    if task.features.data.judged and task.table.task != "run times":
+        falling = (row.score or "").startswith("VI")
+        verdict = judge(number, measurement, baseline=directions is None, smaller_is_better=falling)
+    value, std, n = measurement.value, measurement.std, measurement.n
+    return Cell(row.label, column_label(column), number.value, value, std, n, verdict, directions, number.note)
+
+
+def _with_causes(task: Task, cells: list[Cell]) -> list[Cell]:
+    """Add to every baseline that differs what its printed number depends on."""
+    keys = [(row, column) for row in task.rows for column in row.printed]
+    differing = [key for key, cell in zip(keys, cells, strict=False) if cell.verdict == DIFFERS]
+    notes = causes(task, differing)
+    found = {(label, column_label(column)): note for (label, column), note in notes.items()}
+    return [cell._replace(note=found.get((cell.row, cell.column), cell.note)) for cell in cells]
+
+
+def _unprinted(
+    key: tuple[str, str], measurement: Measurement, printed: dict[tuple[str, str], tuple[Row, Number]]
+) -> Cell:
+    """Cell of a variant; a clustering with other starts still has a printed number to compare with."""
+    row, column = key
+    beside = printed.get((row.partition(", ")[0], column))
+    value = beside[1].value if beside else None
+    return Cell(row, column_label(column), value, measurement.value, measurement.std, measurement.n, REPORTED)
+
+
+def _directions(table: Table, row: Row, column: str) -> int | None:
+    """Return the number of directions of an NR-CDT cell, None for baselines."""
+    if column.partition("/")[0] in BASELINES or table.task == "run times":
+        return None
+    return row.directions or table.n_directions
+
+
+def about(settings: Settings, names: Iterable[str]) -> dict[str, str]:
+    """Say how a report was made."""
+    quick = " --quick" if settings.quick else ""
+    return {
+        "command": f"nrcdt paper {' '.join(names)}{quick} --seed {settings.seed}",
+        "version": f"nrcdt {__version__}, Python {platform.python_version()}, {platform.machine()}",
+    }
+
+
+def finish(settings: Settings, results: list[Result], names: Iterable[str]) -> Path:
+    """Write the report of all results; return its path."""
+    return write_report(settings.out, results, about(settings, names))

@@ -1,0 +1,246 @@
+"""The experiments: each task measures the cells of a table from the features of its dataset."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin, rand_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from ..estimators import RCDT
+from ..normalize import normalize
+from ..slices import Array
+from .clustering import k_means, variation_of_information
+from .features import Features, aggregated, span
+from .results import Measurement
+from .tables import Row, Table
+
+QUICK_SPLITS = 5
+METRICS = {"inf": "chebyshev", "2": "euclidean", "": "euclidean"}
+SCALED = {"moments": ("moments_scaled",), "moments/2": ("moments_scaled/2",)}
+SVM_ITERATIONS = 100_000
+
+Measured = dict[tuple[str, str], Measurement]
+
+
+class Task(NamedTuple):
+    """What a task works on.
+
+    `redraw` gives the features of another random draw of the dataset, `features` being the first; `advance` is called
+    as work gets done.
+    """
+
+    table: Table
+    rows: list[Row]
+    features: Features
+    redraw: Callable[[int], Features]
+    n_splits: int
+    n_draws: int
+    seed: int
+    advance: Callable[[], None]
+
+    @property
+    def labels(self) -> Array:
+        """Classes of the samples."""
+        return self.features.data.dataset.labels
+
+    def columns(self) -> Iterator[tuple[Row, str]]:
+        """Walk through the cells, and count them."""
+        for row in self.rows:
+            for column in row.printed:
+                yield row, column
+                self.advance()
+
+
+def nearest_template(task: Task) -> Measured:
+    """Label every sample as the nearest template; without templates, one sample per class is taken, again and again."""
+    measured = {}
+    for row, column in task.columns():
+        for method in (column, *SCALED.get(column, ())):
+            measured[row.label, method] = template_accuracy(task, method, row.directions)
+    return measured
+
+
+def template_accuracy(task: Task, column: str, n_directions: int | None) -> Measurement:
+    """Return how many samples are nearest to the template of their class, by one method and norm."""
+    method, _, norm = column.partition("/")
+    features = task.features(method, n_directions, raw=norm == "inf")
+    if task.features.n_templates == 0:
+        return over_splits(task, 1, partial(nearest, features, task.labels))
+    templates, samples = np.split(np.asarray(features, np.float64), [task.features.n_templates])
+    found = pairwise_distances_argmin(samples, templates, metric=METRICS[norm])
+    return Measurement(float(np.mean(found == task.labels)), n=len(samples))
+
+
+def nearest_neighbour(task: Task) -> Measured:
+    """Label every test sample as the nearest training sample."""
+    return _repeated(task, nearest)
+
+
+def nearest(features: Array, labels: Array, train: Array, test: Array) -> float:
+    """Return the accuracy of the nearest neighbour on the test samples."""
+    model = KNeighborsClassifier(1, algorithm="brute").fit(features[train], labels[train])
+    return float(model.score(features[test], labels[test]))
+
+
+def support_vectors(task: Task) -> Measured:
+    """Train a linear support vector machine: hinge loss, C = 1, no intercept, features as they are."""
+    return _repeated(task, separate)
+
+
+def separate(features: Array, labels: Array, train: Array, test: Array) -> float:
+    """Return the accuracy of a machine on the test samples."""
+    rows = features[train].astype(np.float64)
+    points, change = span(rows @ rows.T)  # where the normal lies: the same labels, from far fewer columns
+    model = LinearSVC(loss="hinge", C=1.0, fit_intercept=False, tol=1e-6, max_iter=SVM_ITERATIONS, random_state=0)
+    model.fit(points, labels[train])
+    return float(model.score(features[test] @ (rows.T @ change), labels[test]))
+
+
+def _repeated(task: Task, accuracy: Callable[[Array, Array, Array, Array], float]) -> Measured:
+    """Average over random splits, which take turns with the draws of the dataset."""
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for draw in range(task.n_draws):
+        drawn = task._replace(features=task.redraw(draw))
+        for row, column in task.columns():
+            measure = partial(accuracy, drawn.features(column, row.directions), drawn.labels)
+            splits = range(draw, task.n_splits, task.n_draws)
+            values[row.label, column] += split_values(drawn, row.train or 1, measure, splits)
+    n_train = {row.label: row.train or 1 for row in task.rows}
+    return {key: _average(task, n_train[key[0]], found) for key, found in values.items()}
+
+
+def _average(task: Task, n_train: int, values: list[float]) -> Measurement:
+    n_tested = len(task.labels) - n_train * len(np.unique(task.labels))
+    return Measurement(float(np.mean(values)), float(np.std(values)), n=n_tested, repeats=len(values))
+
+
+def over_splits(task: Task, n_train: int, accuracy: Callable[[Array, Array], float]) -> Measurement:
+    """Average over random choices of `n_train` training samples per class; the other samples are tested."""
+    return _average(task, n_train, split_values(task, n_train, accuracy, range(task.n_splits)))
+
+
+def split_values(
+    task: Task, n_train: int, accuracy: Callable[[Array, Array], float], splits: Iterable[int]
+) -> list[float]:
+    """Return the accuracy of each of some random splits."""
+    rngs = [np.random.default_rng([task.seed, split]) for split in splits]
+    chosen = [random_split(task.labels, n_train, rng) for rng in rngs]
+    with warnings.catch_warnings(), ThreadPoolExecutor(effective_n_jobs(-1)) as pool:
+        # More iterations of a support vector machine change no label, only the last digits of its margin.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return list(pool.map(accuracy, *zip(*chosen, strict=True)))
+
+
+def random_split(labels: Array, n_train: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Choose `n_train` samples of every class; return their positions and all others.
+
+    Examples
+    --------
+    >>> train, test = random_split(np.array([0, 0, 0, 1, 1, 1]), 2, np.random.default_rng(0))
+    >>> len(train), len(test)
+    (4, 2)
+    """
+    classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    fewest = min(map(len, classes))
+    if fewest <= n_train:
+        raise ValueError(
+            f"every class must have more than the {n_train} samples to train with; got {fewest} in one. Add files."
+        )
+    train = np.concatenate([rng.permutation(members)[:n_train] for members in classes])
+    return train, np.setdiff1d(np.arange(len(labels)), train)
+
+
+def clustering(task: Task) -> Measured:
+    """Cluster the first half of every class by k-means, assign the second half; repeat with other draws and starts."""
+    scores: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for draw in range(task.n_draws):
+        features = task.redraw(draw)
+        for method in task.rows[0].printed:
+            points = features(method)
+            for start in range(task.n_splits // task.n_draws):
+                for label, value in cluster_scores(task, points, start).items():
+                    scores[label, method].append(value)
+            for label, value in cluster_scores(task, points, 0, greedy=True).items():
+                scores[f"{label}, greedy, ten starts", method].append(value)
+            task.advance()
+    return {key: _interval(values) for key, values in scores.items()}
+
+
+def cluster_scores(task: Task, points: Array, start: int, *, greedy: bool = False) -> dict[str, float]:
+    """Return every row's score of one run of k-means."""
+    train, test = halves(task.labels)
+    run = k_means(points[train], points[test], len(np.unique(task.labels)), start, greedy=greedy)
+    scores = {}
+    for row in task.rows:
+        name = row.score or ""
+        score = rand_score if name.startswith("RI") else variation_of_information
+        found, members = (run.train, train) if name.endswith("train") else (run.test, test)
+        scores[row.label] = float(score(task.labels[members], found))
+    return scores
+
+
+def halves(labels: Array) -> tuple[Array, Array]:
+    """Return the positions of the first and of the second half of every class."""
+    classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    first = np.concatenate([members[: len(members) // 2] for members in classes])
+    return first, np.setdiff1d(np.arange(len(labels)), first)
+
+
+def _interval(values: list[float]) -> Measurement:
+    return Measurement(
+        float(np.median(values)), float(np.std(values)), n=len(values), low=min(values), high=max(values)
+    )
+
+
+def run_times(task: Task) -> Measured:
+    """Time the stages on all templates and samples together, as the paper does."""
+    measured: Measured = {}
+    images = task.features.measures
+    for row in task.rows:
+        for column, stage in _stages(task, row.directions or 1).items():
+            stage()
+            seconds = [_seconds(stage) for _ in range(task.n_splits)]
+            measured[row.label, column] = Measurement(float(np.median(seconds)), float(np.std(seconds)), n=len(images))
+            task.advance()
+    return measured
+
+
+def _stages(task: Task, n_directions: int) -> dict[str, Callable[[], Any]]:
+    images, n_templates = task.features.measures, task.features.n_templates
+    model = RCDT(n_directions=n_directions, n_radii=task.table.n_radii, n_jobs=-1).fit(images)
+    quantiles = model.quantiles(images)
+    weights = np.full(quantiles.shape[2], 1 / quantiles.shape[2]), model.direction_weights_
+    rows = quantiles.reshape(len(quantiles), -1).astype(np.float64)
+    features = aggregated(images, "image", ["max"], n_directions, quantiles.shape[2], task.table.n_radii)["max"]
+    return {
+        "rcdt": partial(model.quantiles, images),
+        "normalization": lambda: normalize(quantiles.copy(), "standardize", *weights, linear=True),
+        "nearest_template/rcdt": partial(pairwise_distances_argmin, rows[n_templates:], rows[:n_templates]),
+        "nearest_template/nrcdt": partial(pairwise_distances_argmin, features[n_templates:], features[:n_templates]),
+    }
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+TASKS: dict[str, Callable[[Task], Measured]] = {
+    "nearest template": nearest_template,
+    "nearest neighbour": nearest_neighbour,
+    "svm": support_vectors,
+    "k-means": clustering,
+    "run times": run_times,
+}

@@ -1,0 +1,87 @@
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from nrcdt.paper.cache import Cache, default_folder
+
+KEY = {"data": "abc", "n_directions": 16}
+
+
+def answer():
+    return {"features": np.arange(6.0).reshape(2, 3)}
+
+
+def test_arrays_are_computed_once(tmp_path):
+    calls = []
+    cache = Cache(tmp_path / "new" / "folder")
+    for _ in range(3):
+        np.testing.assert_array_equal(
+            cache.get(KEY, lambda: calls.append(1) or answer())["features"], [[0, 1, 2], [3, 4, 5]]
+        )
+    assert len(calls) == 1
+
+
+def test_every_part_of_the_key_counts(tmp_path, monkeypatch):
+    cache = Cache(tmp_path)
+    cache.get(KEY, answer)
+    for other in ({**KEY, "n_directions": 17}, {**KEY, "more": 1}):
+        assert cache.get(other, lambda: {"features": np.zeros(1)})["features"].shape == (1,)
+    monkeypatch.setattr("nrcdt.paper.cache.__version__", "another")
+    assert cache.get(KEY, lambda: {"features": np.zeros(2)})["features"].shape == (2,)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 not an archive", None])
+def test_a_damaged_file_is_made_anew(tmp_path, damage):
+    cache = Cache(tmp_path)
+    cache.get(KEY, answer)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:-40] if damage is None else damage)
+    np.testing.assert_array_equal(cache.get(KEY, answer)["features"], answer()["features"])
+    np.testing.assert_array_equal(cache.get(KEY, lambda: 1 / 0)["features"], answer()["features"])
+
+
+def test_a_failed_computation_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        Cache(tmp_path).get(KEY, lambda: 1 / 0)
+    with pytest.raises(AttributeError, match="lambda"):  # objects that cannot be stored, found out half way
+        Cache(tmp_path).get(KEY, lambda: {"features": np.array([lambda: 0])})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_writers_share_one_folder(tmp_path):
+    def write(i):
+        return Cache(tmp_path).get({**KEY, "i": i % 3}, lambda: {"x": np.full(100_000, i % 3)})["x"]
+
+    with ThreadPoolExecutor(8) as pool:
+        for i, array in enumerate(pool.map(write, range(48))):
+            assert np.all(array == i % 3)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".npz"}
+
+
+def test_a_killed_writer_leaves_no_half_file(tmp_path):
+    script = (
+        "import numpy as np, sys; from pathlib import Path; from nrcdt.paper.cache import Cache\n"
+        "cache = Cache(Path(sys.argv[1])); print('ready', flush=True)\n"
+        "for i in range(10**6): cache.get({'i': i % 4, 'n': i}, lambda: {'x': np.full(500_000, i % 4)})\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE) as writer:
+        writer.stdout.readline()
+        time.sleep(0.3)
+        writer.kill()
+    stored = list(tmp_path.glob("*.npz"))
+    assert stored
+    for path in stored:
+        with np.load(path) as arrays:
+            assert len(np.unique(arrays["x"])) == 1
+
+
+def test_the_folder_can_be_chosen(monkeypatch, tmp_path):
+    monkeypatch.setenv("NRCDT_CACHE", str(tmp_path))
+    assert default_folder() == tmp_path
+    monkeypatch.delenv("NRCDT_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_folder() == tmp_path / "nrcdt"

@@ -1,0 +1,97 @@
+"""k-means of the paper's experiments and the variation of information, against hand-computed values."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import entropy
+from sklearn.metrics import mutual_info_score, rand_score
+
+from nrcdt.paper.clustering import k_means, variation_of_information
+
+LOG2, LOG3 = np.log(2), np.log(3)
+
+
+@pytest.mark.parametrize(
+    ("labels", "clusters", "expected"),
+    [
+        ([0, 0, 1, 1], [0, 0, 0, 0], LOG2),
+        ([0, 0, 0, 0], [0, 1, 2, 3], 2 * LOG2),
+        ([0, 0, 1, 1], [0, 1, 0, 1], 2 * LOG2),
+        ([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], LOG2),
+        (["b", "b", "b", "a"], [7, 7, 9, 9], 0.75 * LOG3),
+    ],
+)
+def test_variation_of_information_by_hand(labels, clusters, expected):
+    assert variation_of_information(labels, clusters) == pytest.approx(expected)
+    assert variation_of_information(clusters, labels) == pytest.approx(expected)
+
+
+def test_variation_of_information_is_that_of_the_paper(rng):
+    labels, clusters = rng.integers(5, size=300), rng.integers(3, size=300)
+    entropies = [entropy(np.bincount(partition)) for partition in (labels, clusters)]
+    expected = sum(entropies) - 2 * mutual_info_score(labels, clusters)
+    assert variation_of_information(labels, clusters) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 3, 7, 11, 300])
+def test_partitions_that_agree_are_exactly_zero_apart(rng, n_parts):
+    labels = rng.integers(n_parts, size=300)
+    names = rng.permutation(n_parts)
+    assert variation_of_information(labels, names[labels]) == 0
+    assert rand_score(labels, names[labels]) == 1
+
+
+def test_rand_score_counts_pairs_once():
+    """Of six pairs, {0, 1} is together in both partitions, {0, 3} and {1, 3} are apart in both."""
+    assert rand_score([0, 0, 0, 1], [0, 0, 1, 1]) == pytest.approx(3 / 6)
+
+
+def test_partitions_of_different_length():
+    with pytest.raises(ValueError, match="clusters must be as many as labels, 3; got 2"):
+        variation_of_information([0, 1, 1], [0, 1])
+
+
+def blobs(rng, n=40, n_features=60):
+    """Three groups far apart, in more dimensions than there are samples in a group."""
+    labels = np.repeat([0, 1, 2], n)
+    return rng.normal(size=(3 * n, n_features)) + 30 * np.eye(3, n_features)[labels], labels
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+def test_everybody_is_with_the_nearest_centre(rng, greedy):
+    train, test = rng.normal(size=(90, 100)), rng.normal(size=(50, 100))
+    found = k_means(train, test, 4, seed=3, greedy=greedy)
+    assert found.centres.shape == (4, 100)
+    np.testing.assert_array_equal(found.train, cdist(train, found.centres).argmin(axis=1))
+    np.testing.assert_array_equal(found.test, cdist(test, found.centres).argmin(axis=1))
+    means = [train[found.train == part].mean(axis=0) for part in range(4)]
+    np.testing.assert_allclose(found.centres, means, atol=1e-12)
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+def test_groups_that_are_far_apart_are_found(rng, greedy):
+    train, labels = blobs(rng)
+    test, _ = blobs(rng)
+    runs = [k_means(train, test, 3, seed, greedy) for seed in range(8)]
+    scores = [variation_of_information(labels, run.test) for run in runs]
+    assert sum(score == 0 for score in scores) >= (8 if greedy else 4)
+
+
+def test_a_seed_repeats_and_seeds_differ(rng):
+    train = rng.normal(size=(60, 20))
+    runs = [k_means(train, train[:9], 5, seed) for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(runs[0].centres, runs[1].centres)
+    np.testing.assert_array_equal(runs[0].test, runs[1].test)
+    assert rand_score(runs[0].train, runs[2].train) < 1
+
+
+def test_plain_starts_once_and_greedy_keeps_the_best_of_ten(rng):
+    train = rng.normal(size=(120, 30))
+
+    def cost(greedy, seed):
+        found = k_means(train, train, 8, seed, greedy)
+        return ((train - found.centres[found.train]) ** 2).sum()
+
+    plain = [cost(False, seed) for seed in range(12)]
+    assert np.ptp(plain) > 0
+    assert cost(True, 0) < np.median(plain)

@@ -1,0 +1,316 @@
+"""The runner of the paper's tables: what is printed, what is measured, what is written."""
+
+import json
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+import trimesh
+from PIL import Image
+from sklearn.svm import LinearSVC
+from typer.testing import CliRunner
+
+from nrcdt.cli import app
+from nrcdt.datasets import academic, watermarks
+from nrcdt.paper import run as runner
+from nrcdt.paper.cache import Cache
+from nrcdt.paper.causes import causes
+from nrcdt.paper.data import Data
+from nrcdt.paper.features import Features, aggregated, rcdt_gram, span
+from nrcdt.paper.results import NOT_HELD
+from nrcdt.paper.run import Settings, find_tables, run_table
+from nrcdt.paper.tables import BASELINES, TABLES, Number, column_label
+from nrcdt.paper.tasks import Task, halves, random_split, separate
+
+KEYS = ["row", "column", "printed", "measured", "std", "n", "verdict", "directions", "note"]
+NEED_DATA = ["nt-watermark", "nt-animal", "nt-abc", "nn-faust", "kmeans-faust"]
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, ["paper", *map(str, arguments)])
+
+
+def cells_of(folder, table):
+    return json.loads((folder / f"{table}.json").read_text())
+
+
+def test_all_numbers_of_the_paper_are_there():
+    counts = {table.name: sum(len(row.printed) for row in table.rows) for table in TABLES.values()}
+    assert counts == {
+        "nt-academic": 5 + 8 * 14,
+        "run-times": 8 * 4,
+        "nt-polygon": 2 + 8 * 4,
+        "nt-watermark": 2 + 10 * 4,
+        "nn-linmnist": 3 + 24 * 4,
+        "svm-academic": 5 + 30 * 4,
+        "svm-linmnist": 5 + 30 * 4,
+        "kmeans-academic": 16,
+        "kmeans-polygon": 16,
+        "kmeans-linmnist": 16,
+        "nt-animal": 8 * 4,
+        "nt-abc": 11 * 4,
+        "nn-faust": 12,
+        "kmeans-faust": 16,
+        "nt-rotation": 6 * 4,
+    }
+
+
+def test_printed_numbers_make_sense():
+    misprints = []
+    for table in TABLES.values():
+        for row in table.rows:
+            for column, number in row.printed.items():
+                if table.task in ("nearest template", "nearest neighbour", "svm"):
+                    assert 0 <= number.value <= 1
+                if table.task in ("nearest neighbour", "svm"):
+                    assert number.std is not None
+                if number.note:
+                    misprints.append((table.name, row.label, column, number.value))
+    assert misprints == [
+        ("svm-linmnist", "train 50, angles 16", "range", 0.855),
+        ("nt-abc", "directions 256", "max", 0.975),
+    ]
+
+
+def test_some_printed_numbers():
+    nn = {row.label: row for row in TABLES["nn-linmnist"].rows}
+    assert nn["train 5, angles 64"].printed["tv"][:2] == (0.889, 0.021)
+    assert nn["train 5"].printed["eucl"][:2] == (0.340, 0.038)
+    assert TABLES["kmeans-faust"].rows[3].printed["abs_range"].value == 0.7074
+    assert [row.directions for row in TABLES["nt-rotation"].rows] == [2, 4, 8, 16, 32, 64]
+    assert column_label("max/2") == "max, Euclidean norm"
+
+
+def test_unknown_tables_get_the_list():
+    with pytest.raises(ValueError, match=r"TABLE must be all or one of nt-academic, .*; got nt-acadmic"):
+        find_tables(["nt-rotation", "nt-acadmic"])
+    result = invoke("nt-acadmic")
+    assert result.exit_code == 2
+    assert "nt-academic" in result.output
+
+
+def test_the_list_names_every_table():
+    result = invoke("list")
+    assert result.exit_code == 0
+    assert all(name in result.output for name in TABLES)
+
+
+@pytest.fixture(scope="module")
+def quick_run(tmp_path_factory):
+    """One run of everything, as a user without any downloaded data starts it."""
+    folder = tmp_path_factory.mktemp("paper")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("NRCDT_DATA", raising=False)
+        result = invoke("all", "--quick", "--out", folder, "--cache", folder / "cache")
+    return folder, result
+
+
+def test_quick_run_holds(quick_run):
+    _, result = quick_run
+    assert result.exit_code == 0, result.output
+    assert re.search(r"\d+\.\d% of the decisive cells hold", result.output)
+
+
+def test_quick_run_measures_every_table_that_needs_no_data(quick_run):
+    folder, result = quick_run
+    for name in TABLES:
+        cells = cells_of(folder, name)
+        assert all(list(cell) == KEYS for cell in cells)
+        verdicts = {cell["verdict"] for cell in cells}
+        if name in NEED_DATA:
+            assert verdicts == {"not run"}
+            assert f"{name}: not run. " in result.output
+        else:
+            assert "not run" not in verdicts
+            assert all(cell["measured"] is not None and cell["n"] for cell in cells)
+
+
+def test_quick_run_writes_pictures_and_one_page(quick_run):
+    folder, _ = quick_run
+    page = (folder / "report.html").read_text()
+    assert len(list(folder.glob("*.png"))) == len(list(folder.glob("*.svg"))) >= 8
+    assert page.count("data:image/png;base64") == len(list(folder.glob("*.png")))
+    assert not re.search(r'(src|href)="(?!data:|#)', page)
+    assert not list(folder.rglob("*.part"))
+
+
+def test_absent_data_gets_one_sentence_each(quick_run):
+    _, result = quick_run
+    text = " ".join(result.output.split())
+    for name, place in {"nt-animal": "animals", "nn-faust": "faust", "nt-watermark": "wzis", "nt-abc": "abc"}.items():
+        sentence = re.search(rf"{name}: not run\. (.*?\.) (?=\w+-\w+: |all: |$)", text)
+        assert sentence, text
+        assert f"$NRCDT_DATA/{place}" in sentence[1]
+        assert "Download it from https://" in sentence[1]
+
+
+def test_one_seed_gives_one_result(tmp_path):
+    names = ["nt-rotation", "nt-academic", "kmeans-linmnist"]
+    for out, cache, seed in (("a", "x", 3), ("b", "y", 3), ("c", "x", 3), ("d", "x", 4)):
+        invoke(*names, "--quick", "--out", tmp_path / out, "--cache", tmp_path / cache, "--seed", seed)
+    for name in names:
+        texts = [(tmp_path / out / f"{name}.json").read_bytes() for out in "abcd"]
+        assert texts[0] == texts[1] == texts[2], name
+    assert (tmp_path / "a" / "kmeans-linmnist.json").read_bytes() != (
+        tmp_path / "d" / "kmeans-linmnist.json"
+    ).read_bytes()
+
+
+def test_too_few_cells_that_hold_fail_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "judge", lambda *_, **__: NOT_HELD)
+    result = invoke("nt-rotation", "--quick", "--out", tmp_path, "--cache", tmp_path / "cache")
+    assert result.exit_code == 1
+    assert "0.0% of the decisive cells hold" in result.output
+
+
+@pytest.fixture
+def data(tmp_path, rng):
+    """Small made-up data in the places where people put the real ones."""
+    blobs = [rng.exponential(size=(90, 3)) ** power for power in (0.3, 0.6, 1, 1.4, 1.8, 2.3)]
+    for name, blob in zip(("lion", "cat", "camel", "horse", "flamingo", "elephant"), blobs, strict=True):
+        write_mesh(tmp_path / "animals" / f"{name}-reference.obj", blob)
+    for i, blob in enumerate(blobs[:4]):
+        write_mesh(tmp_path / "abc" / f"{i:08}.obj", blob)
+    for i in range(70):
+        pose, person = i % 10, i // 10
+        shape = np.random.default_rng(pose).exponential(size=(50, 3)) + 0.01 * rng.normal(size=(50, 3)) * person
+        write_mesh(tmp_path / "faust" / f"tr_reg_{i:03}.ply", shape)
+    for name, image in zip("abc", watermarks(3)[0], strict=True):
+        (tmp_path / "wzis" / name).mkdir(parents=True)
+        for i in range(4):
+            paper = 255 - np.uint8(255 * np.roll(image, 3 * i, axis=0))
+            Image.fromarray(paper).save(tmp_path / "wzis" / name / f"{i}.png")
+    return tmp_path
+
+
+def write_mesh(path, vertices):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    faces = np.arange(len(vertices) // 3 * 3).reshape(-1, 3)
+    trimesh.Trimesh(vertices, faces, process=False).export(path)
+
+
+def test_tables_run_on_data_of_their_own(data, tmp_path):
+    out = tmp_path / "out"
+    result = invoke(*NEED_DATA, "--quick", "--out", out, "--cache", tmp_path / "cache", "--data", data)
+    assert result.exit_code == 0, result.output
+    for name in NEED_DATA:
+        verdicts = Counter(cell["verdict"] for cell in cells_of(out, name))
+        assert verdicts["held"] + verdicts["not held"] > 0, name
+    assert (out / "dataset-faust.png").exists()
+
+
+def test_bad_files_are_named_and_the_rest_goes_on(data, tmp_path):
+    (data / "abc" / "broken.obj").write_text("v 1 2\nf 1 2 3\n")
+    Image.new("L", (100, 80), 255).save(data / "wzis" / "a" / "small.png")
+    out = tmp_path / "out"
+    invoke("nt-abc", "nt-watermark", "--quick", "--out", out, "--cache", tmp_path / "cache", "--data", data)
+    page = (out / "report.html").read_text()
+    assert "broken.obj" in page
+    assert "small.png" in page
+    assert all(cell["measured"] is not None for cell in cells_of(out, "nt-abc"))
+
+
+def test_too_few_samples_stop_one_table_only(data, tmp_path):
+    for path in (data / "faust").glob("tr_reg_0[3-6]*.ply"):
+        path.unlink()
+    result = invoke(
+        "nn-faust", "nt-rotation", "--quick", "--out", tmp_path / "out", "--cache", tmp_path, "--data", data
+    )
+    assert "every class must have more than the 3 samples to train with; got 3 in one. Add files" in result.output
+    assert {cell["verdict"] for cell in cells_of(tmp_path / "out", "nn-faust")} == {"not run"}
+    assert "not run" not in {cell["verdict"] for cell in cells_of(tmp_path / "out", "nt-rotation")}
+
+
+def test_stand_ins_are_reported_and_not_judged(data, tmp_path):
+    (data / "wzis").rename(data / "watermarks")
+    out = tmp_path / "out"
+    invoke("nt-watermark", "--quick", "--out", out, "--cache", tmp_path / "cache", "--data", data)
+    assert {cell["verdict"] for cell in cells_of(out, "nt-watermark")} == {"reported"}
+    assert "stand in for the pictures of WZIS" in (out / "report.html").read_text()
+
+
+def test_features_are_computed_once(tmp_path, monkeypatch):
+    settings = Settings(tmp_path, True, 0, None, tmp_path / "cache")
+    run_table(TABLES["nt-rotation"], settings, lambda: None)
+
+    def never(*_, **__):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr("nrcdt.paper.features.aggregated", never)
+    monkeypatch.setattr("nrcdt.paper.features.rcdt_gram", never)
+    run_table(TABLES["nt-rotation"], settings, lambda: None)
+
+
+def small_task(name, tmp_path, n_samples=4, **changes):
+    table = TABLES[name]._replace(**changes)
+    data = Data(academic(n_samples, table.classes), True, [])
+    features = Features(table, data, Cache(tmp_path))
+
+    def redraw(draw):
+        again = Data(academic(n_samples, table.classes, random_state=draw), True, [])
+        return Features(table, again, Cache(tmp_path))
+
+    return Task(table, table.rows, features, redraw, 3, 2, 0, lambda: None)
+
+
+@pytest.mark.parametrize("name", ["nt-academic", "svm-academic", "kmeans-academic"])
+def test_causes_are_measured(name, tmp_path):
+    task = small_task(name, tmp_path, n_samples=6)
+    row = next(row for row in task.rows if "rcdt" in row.printed or "rcdt/2" in row.printed)
+    column = "rcdt" if "rcdt" in row.printed else "rcdt/2"
+    ((key, sentence),) = causes(task, [(row, column)]).items()
+    assert key == (row.label, column)
+    assert re.search(r"we measure [\d.]+ to [\d.]+, which (explains|does not explain) the difference", sentence)
+    assert causes(task, []) == {}
+
+
+def test_a_number_that_nothing_explains_is_shown_beside_its_neighbours(tmp_path):
+    task = small_task("nt-academic", tmp_path)
+    row = next(row for row in task.rows if row.directions == 16 and "rcdt/2" in row.printed)
+    odd = row._replace(printed={**row.printed, "rcdt/2": Number(7.0)})
+    (sentence,) = causes(task, [(odd, "rcdt/2")]).values()
+    assert sentence.endswith("does not explain the difference; the paper prints 0.366 for 8 and 0.366 for 32")
+
+
+def test_short_coordinates_keep_distances_and_labels(rng):
+    images = list(academic(12, (1, 2)).samples)
+    gram = rcdt_gram(images, "image", 8, n_quantiles=32, n_radii=200)
+    from nrcdt import RCDT
+
+    rows = RCDT(n_directions=8, n_quantiles=32, n_radii=200).fit_transform(np.stack(images)).astype(np.float64)
+    np.testing.assert_allclose(gram, rows @ rows.T, rtol=1e-5)
+    labels = np.repeat([0, 1], 12)
+    train, test = random_split(labels, 5, rng)
+    machine = LinearSVC(loss="hinge", C=1.0, fit_intercept=False, tol=1e-6, max_iter=100_000, random_state=0)
+    expected = machine.fit(rows[train], labels[train]).score(rows[test], labels[test])
+    assert separate(span(gram)[0], labels, train, test) == pytest.approx(expected)
+
+
+def test_aggregations_agree_with_the_estimator():
+    from nrcdt import NRCDT
+
+    images = academic(2).samples
+    blocks = aggregated(images, "image", ["max", "tv"], 16, 64, 300)
+    for name, block in blocks.items():
+        model = NRCDT(n_directions=16, n_quantiles=64, n_radii=300, aggregate=name)
+        np.testing.assert_array_equal(block, model.fit_transform(images))
+
+
+def test_splits_and_halves_take_from_every_class(rng):
+    labels = np.array([0] * 6 + [1] * 4 + [2] * 5)
+    train, test = random_split(labels, 2, rng)
+    assert Counter(labels[train]) == {0: 2, 1: 2, 2: 2}
+    assert sorted([*train, *test]) == list(range(15))
+    first, second = halves(labels)
+    assert first.tolist() == [0, 1, 2, 6, 7, 10, 11]
+    assert len(second) == 8
+
+
+def test_every_method_of_a_table_is_a_baseline_or_an_aggregation():
+    from nrcdt import AGGREGATIONS
+
+    for table in TABLES.values():
+        if table.task != "run times":
+            columns = {column.partition("/")[0] for row in table.rows for column in row.printed}
+            assert columns <= {*BASELINES, *AGGREGATIONS}

@@ -1,0 +1,90 @@
+import pytest
+
+from nrcdt.paper.results import (
+    AGREES,
+    DIFFERS,
+    HELD,
+    NOT_HELD,
+    NOT_RUN,
+    REPORTED,
+    Cell,
+    Measurement,
+    decisive,
+    share_held,
+    summary,
+    wanted_share_holds,
+)
+from nrcdt.paper.tables import Number
+from nrcdt.paper.verdicts import judge, tolerance
+
+
+@pytest.mark.parametrize(
+    ("printed", "measured", "verdict"),
+    [
+        (1.0, 1.0, HELD),
+        (1.0, 29 / 30, HELD),  # one sample of thirty
+        (1.0, 26 / 30, NOT_HELD),  # four of them, more than twice the error of a proportion
+        (0.5, 1.0, HELD),  # better than printed is never a failure
+        (0.9, 0.5, NOT_HELD),
+    ],
+)
+def test_features_may_be_better_but_not_much_worse(printed, measured, verdict):
+    assert judge(Number(printed), Measurement(measured, n=30), baseline=False) == verdict
+
+
+@pytest.mark.parametrize(("measured", "verdict"), [(0.4, AGREES), (0.5, AGREES), (0.9, DIFFERS), (0.0, DIFFERS)])
+def test_baselines_are_compared_both_ways(measured, verdict):
+    assert judge(Number(0.4), Measurement(measured, n=30), baseline=True) == verdict
+
+
+def test_splits_use_the_error_of_the_mean_where_it_is_larger():
+    printed, measured = Number(0.9, 0.2), Measurement(0.8, 0.2, n=2700, repeats=20)
+    assert tolerance(printed, measured) == pytest.approx(2 * (2 * 0.2**2 / 20) ** 0.5)
+    assert judge(printed, measured, baseline=False) == HELD
+    assert judge(printed, measured._replace(value=0.7), baseline=False) == NOT_HELD
+
+
+def test_splits_of_one_dataset_do_not_average_out_its_samples():
+    printed, measured = Number(0.9, 0.02), Measurement(0.86, 0.02, n=270, repeats=20)
+    assert tolerance(printed, measured) == pytest.approx(2 * (0.9 * 0.1 / 270 + 0.86 * 0.14 / 270) ** 0.5)
+    assert judge(printed, measured, baseline=False) == HELD
+    assert judge(printed, measured._replace(value=0.83), baseline=False) == NOT_HELD
+
+
+def test_without_any_spread_one_sample_is_still_allowed():
+    printed, measured = Number(1.0, 0.0), Measurement(1 - 1 / 900, 0.0, n=900, repeats=20)
+    assert judge(printed, measured, baseline=False) == HELD
+    assert judge(printed, measured._replace(value=1 - 6 / 900), baseline=False) == NOT_HELD
+
+
+@pytest.mark.parametrize(
+    ("printed", "smaller_is_better", "baseline", "verdict"),
+    [
+        (0.95, False, False, NOT_HELD),  # a Rand index above all of ours
+        (0.85, False, False, HELD),
+        (0.70, False, False, HELD),  # below all of ours: we are better
+        (0.70, False, True, DIFFERS),
+        (0.70, True, False, NOT_HELD),  # a variation of information below all of ours
+        (0.95, True, False, HELD),
+        (0.90005, False, False, HELD),  # four printed digits
+    ],
+)
+def test_clusterings_are_compared_with_the_interval_of_the_seeds(printed, smaller_is_better, baseline, verdict):
+    measured = Measurement(0.85, 0.03, n=20, low=0.8, high=0.9)
+    assert judge(Number(printed), measured, baseline=baseline, smaller_is_better=smaller_is_better) == verdict
+
+
+def cell(verdict, directions):
+    return Cell("row", "column", 1.0, 1.0, None, 30, verdict, directions)
+
+
+def test_only_judged_features_with_enough_directions_decide():
+    cells = [cell(HELD, 16), cell(NOT_HELD, 8), cell(AGREES, None), cell(REPORTED, 64), cell(NOT_RUN, 64)]
+    assert decisive(cells) == cells[:1]
+    assert share_held(cells) == 1
+    assert summary(cells) == "5 cells: 1 held, 1 not held, 1 agrees, 1 reported, 1 not run"
+
+
+@pytest.mark.parametrize(("n_held", "n_not_held", "enough"), [(19, 1, True), (18, 1, False), (0, 0, True)])
+def test_nineteen_of_twenty_must_hold(n_held, n_not_held, enough):
+    assert wanted_share_holds([cell(HELD, 16)] * n_held + [cell(NOT_HELD, 16)] * n_not_held) is enough
