@@ -40,7 +40,7 @@ def page(text):
     text = re.sub(r"^# ", "## ", text, flags=re.MULTILINE)
     text = re.sub(r'<a id="([\w-]+)"></a>', r"(\1)=", text)
     for name in FOREIGN:
-        text = re.sub(rf"!\[[^\n]*\]\({name}\.png\)\n+", "", text)
+        text = re.sub(rf"!\[[^\n]*\]\({name}\.png\)\n\n[^\n]*\n+", "", text)
     return HEAD + re.sub(r"\]\(([\w-]+\.png)\)", r"](paper/\1)", text)
 
 
