@@ -152,7 +152,7 @@ def per_ray_features(images, directions, levels):
     masses = (per_ray(image, directions, N_RADII) for image in images)
     quantiles = np.stack([linear_quantiles(Bins(strips), levels) for strips in masses])
     quantiles = normalize(quantiles, "standardize", levels.weights, weights)
-    return aggregate(quantiles, find_aggregations("max"), weights)[0]
+    return aggregate(quantiles, find_aggregations("max"), weights, directions)[0]
 
 
 def drawings(quick):

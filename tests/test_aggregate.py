@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from nrcdt import AGGREGATIONS, NORMALIZATIONS
-from nrcdt.aggregate import aggregate, find_aggregations
+from nrcdt.aggregate import aggregate, angular_quantiles, find_aggregations, spectrum
+from nrcdt.directions import circle, fibonacci
 from nrcdt.normalize import FlatSlice, normalize
 
 
@@ -70,22 +71,32 @@ EXPECTED = {
     "range": lambda q: q.max(axis=1) - q.min(axis=1),
     "tv": lambda q: np.abs(q - np.roll(q, 1, axis=1)).sum(axis=1),
     "mean": lambda q: q.mean(axis=1),
+    "mean_abs": lambda q: np.abs(q).mean(axis=1),
+    "std": lambda q: q.std(axis=1),
+    "angular_quantiles": lambda q: np.hstack([np.sort(q, axis=1)[:, k] for k in range(5)]),
+    "spectrum": lambda q: np.hstack([np.abs(coefficient(q, k)) if k < 3 else 0 * q[:, 0] for k in range(9)]),
 }
+
+
+def coefficient(quantiles, k):
+    return sum(quantiles[:, j] * np.exp(-2j * np.pi * k * j / 5) for j in range(5)) / 5
 
 
 @pytest.mark.parametrize("name", AGGREGATIONS)
 def test_values(quantiles, name):
-    (block,) = aggregate(quantiles, find_aggregations(name), weights(5))
+    (block,) = aggregate(quantiles, find_aggregations(name), weights(5), circle(5))
     np.testing.assert_allclose(block, EXPECTED[name](quantiles))
 
 
 def test_mean_uses_direction_weights(quantiles):
     shares = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
-    np.testing.assert_allclose(aggregate(quantiles, find_aggregations("mean"), shares)[0], quantiles[:, 1])
+    np.testing.assert_allclose(aggregate(quantiles, find_aggregations("mean"), shares, circle(5))[0], quantiles[:, 1])
 
 
 def test_pairs_and_functions(quantiles):
-    pair, function = aggregate(quantiles, find_aggregations([(np.square, np.sum), lambda q: q[:, :, 0]]), weights(5))
+    pair, function = aggregate(
+        quantiles, find_aggregations([(np.square, np.sum), lambda q: q[:, :, 0]]), weights(5), circle(5)
+    )
     np.testing.assert_allclose(pair, (quantiles**2).sum(axis=1))
     assert function.shape == (3, 5)
     assert [one.name for one in find_aggregations([(np.square, np.sum), lambda q: q])] == ["sum_square", "lambda"]
@@ -93,7 +104,10 @@ def test_pairs_and_functions(quantiles):
 
 def test_dtype_is_kept(quantiles):
     for name in AGGREGATIONS:
-        assert aggregate(quantiles.astype(np.float32), find_aggregations(name), weights(5))[0].dtype == np.float32
+        assert (
+            aggregate(quantiles.astype(np.float32), find_aggregations(name), weights(5), circle(5))[0].dtype
+            == np.float32
+        )
 
 
 @pytest.mark.parametrize("wrong", ["maximum", 3, ("max", "tv"), None])
@@ -116,4 +130,38 @@ def test_empty_lists():
 
 def test_functions_must_keep_the_samples(quantiles):
     with pytest.raises(ValueError, match=r"must return shape \(n_samples, n_features\); got \(8,\) for 3 samples"):
-        aggregate(quantiles, find_aggregations(lambda q: q[0, 0]), weights(5))
+        aggregate(quantiles, find_aggregations(lambda q: q[0, 0]), weights(5), circle(5))
+
+
+def test_harmonics_are_norms_of_polynomials_on_the_sphere():
+    directions = fibonacci(20_000)
+    x, y, _ = directions.T
+    # Degree 0: 2; degree 1: x has mean square 1/3; degree 2: xy has 1/15.
+    values = (2 + 3 * x + 5 * x * y)[np.newaxis, :, np.newaxis]
+    found = spectrum(3).function(values, weights(len(x)), directions)
+    np.testing.assert_allclose(found, [[2, 3 / 3**0.5, 5 / 15**0.5, 0]], atol=1e-3)
+
+
+def test_weights_of_frequencies(quantiles):
+    plain = spectrum(2).function(quantiles, weights(5), circle(5))
+    weighted = spectrum(2, weights=[1, 0, 3]).function(quantiles, weights(5), circle(5))
+    np.testing.assert_allclose(weighted, plain * np.repeat([1, 0, 3], 8))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: spectrum(0), "n_frequencies must be a positive integer; got 0"),
+        (lambda: spectrum(3, [1, 2]), r"weights must be 4 numbers, for 0 to 3; got \[1, 2\]"),
+        (lambda: angular_quantiles([0.5, 1.2]), r"levels must be numbers between 0 and 1; got \[0.5, 1.2\]"),
+        (lambda: angular_quantiles([]), "levels must be numbers between 0 and 1"),
+    ],
+)
+def test_parameters_of_aggregations(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_extreme_quantiles_see_only_the_set_of_values():
+    assert angular_quantiles([0, 1]).exchange
+    assert not angular_quantiles([0.5]).exchange

@@ -9,6 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "nrcdt"
 FLOORS = [
     {"kernels", "slices"},
     {"measures", "directions"},
+    {"frames"},
     {"spaces"},
     {"quantiles", "normalize", "aggregate"},
     {"transform"},

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nrcdt.directions import circle, fibonacci, low_discrepancy, rotations, run_around, shells, sphere
+from nrcdt.directions import circle, evenly_spread, fibonacci, low_discrepancy, rotations, run_around, shells, sphere
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 7])
@@ -63,3 +63,13 @@ def test_order_around_the_circle():
 def test_determinism():
     np.testing.assert_allclose(low_discrepancy(2, 4)[1], low_discrepancy(9, 4)[1])
     np.testing.assert_allclose(fibonacci(2), [[np.sqrt(3) / 2, 0, 0.5], [-0.63858018, -0.58499175, -0.5]], atol=1e-8)
+
+
+def test_even_spread_is_told_from_uneven(rng):
+    assert evenly_spread(circle(7))
+    assert evenly_spread(circle(8)[::-1])
+    assert evenly_spread(fibonacci(50))
+    assert not evenly_spread(circle(8)[:5])
+    assert not evenly_spread(circle(8)[rng.permutation(8)])
+    assert not evenly_spread(np.abs(fibonacci(50)))
+    assert not evenly_spread(rotations(20))

@@ -162,7 +162,7 @@ def test_own_space(rng):
     ("settings", "message"),
     [
         ({"space": "plane"}, "space must be one of image, euclidean, circular, rotation, or .*; got 'plane'"),
-        ({"frame": "moving"}, "frame must be one of fixed; got 'moving'"),
+        ({"frame": "moving"}, "frame must be one of fixed, whitened; got 'moving'"),
         ({"normalize": "minmax"}, "normalize must be one of 'standardize', 'center', 'global', None; got 'minmax'"),
         ({"aggregate": "median"}, "aggregate must be one of max, .*; got 'median'"),
         ({"reference": "beta"}, "reference must be a distribution without open parameters"),
@@ -220,7 +220,9 @@ def test_inverse_transform(rng):
     assert back.sum() == pytest.approx(1)
     assert np.abs(back[0] - image / image.sum()).sum() < 0.12
     for wrong in (RCDT(normalize="standardize", **SMALL).fit(image[np.newaxis]),):
-        with pytest.raises(ValueError, match="inverse_transform must have space='image' and normalize=None"):
+        with pytest.raises(
+            ValueError, match="inverse_transform must have space='image', normalize=None and frame='fixed'"
+        ):
             wrong.inverse_transform(np.zeros((1, 120)))
 
 

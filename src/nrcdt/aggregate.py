@@ -2,40 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import sph_harm_y
 
+from .measures import positive_integer
 from .slices import Array
 
 Function = Callable[..., Array]
 
 
+Needs = Literal["any", "circle", "even"]
+
+
 class Aggregation(NamedTuple):
-    """A function of (quantiles, direction_weights) and what is known about it.
+    """A function of (quantiles, direction_weights, directions) and what is known about it.
 
     `exchange` says that h looks only at the set of values (or, around a circle, at their order), so that an affine map
-    leaves it alone; `ordered` that it needs directions in order around a circle.
+    leaves it alone even in the fixed frame. `needs` says which directions it asks for: any, in order around a circle,
+    or spread evenly over a circle or a sphere.
     """
 
     name: str
     function: Function
     exchange: bool = True
-    ordered: bool = False
+    needs: Needs = "any"
 
 
-def _total_variation(quantiles: Array, weights: Array) -> Array:
+def _total_variation(quantiles: Array, weights: Array, directions: Array) -> Array:
     steps = np.abs(np.diff(quantiles, axis=1)).sum(axis=1)
     return np.asarray(steps + np.abs(quantiles[:, 0] - quantiles[:, -1]))
 
 
-def _range(quantiles: Array, weights: Array) -> Array:
+def _range(quantiles: Array) -> Array:
     return np.asarray(quantiles.max(axis=1) - quantiles.min(axis=1))
 
 
 def _mean(quantiles: Array, weights: Array) -> Array:
     return np.asarray((quantiles * weights.astype(quantiles.dtype)[:, np.newaxis]).sum(axis=1))
+
+
+def _std(quantiles: Array, weights: Array) -> Array:
+    mean = _mean(quantiles, weights)[:, np.newaxis]
+    return np.sqrt(_mean((quantiles - mean) ** 2, weights))
+
+
+def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> Aggregation:
+    """Return the aggregation that takes quantiles over the directions: a block of features for every level.
+
+    Parameters
+    ----------
+    levels : numbers between 0, the minimum over all directions, and 1, the maximum
+
+    Examples
+    --------
+    >>> angular_quantiles([0.5]).function(np.array([[[1.0], [5.0], [3.0]]]), np.ones(3) / 3, None)
+    array([[3.]])
+    """
+    wanted = np.asarray(levels, dtype=np.float64)
+    if wanted.ndim != 1 or wanted.size == 0 or not np.all((wanted >= 0) & (wanted <= 1)):
+        raise ValueError(f"levels must be numbers between 0 and 1; got {levels!r}. Try (0, 0.25, 0.5, 0.75, 1).")
+
+    def function(quantiles: Array, weights: Array, directions: Array) -> Array:
+        return np.concatenate(list(np.quantile(quantiles, wanted, axis=1)), axis=1)
+
+    return Aggregation("angular_quantiles", function, exchange=bool(np.isin(wanted, (0, 1)).all()))
+
+
+def spectrum(n_frequencies: int = 8, weights: Sequence[float] | None = None) -> Aggregation:
+    """Return the aggregation that keeps how strongly slices vary with the direction, at each frequency.
+
+    Around a circle these are the magnitudes of the Fourier coefficients 0 to `n_frequencies`, over a sphere the norms
+    of the spherical harmonics of these degrees. Turning and reflecting the directions changes phases only.
+
+    Parameters
+    ----------
+    n_frequencies : the highest frequency
+    weights : one factor per frequency, 0 included; all one if left out
+
+    Examples
+    --------
+    >>> from nrcdt.directions import circle
+    >>> angles = 2 * np.pi * np.arange(16) / 16
+    >>> slices = (3 + 2 * np.cos(3 * angles + 0.7))[np.newaxis, :, np.newaxis]
+    >>> spectrum(4).function(slices, np.full(16, 1 / 16), circle(16)).round(9) + 0.0
+    array([[3., 0., 0., 1., 0.]])
+    """
+    n_frequencies = positive_integer(n_frequencies, "n_frequencies", "8 is a good start.")
+    factors = np.ones(n_frequencies + 1) if weights is None else np.asarray(weights, dtype=np.float64)
+    if factors.shape != (n_frequencies + 1,):
+        raise ValueError(f"weights must be {n_frequencies + 1} numbers, for 0 to {n_frequencies}; got {weights!r}.")
+
+    def function(quantiles: Array, direction_weights: Array, directions: Array) -> Array:
+        basis = _fourier if directions.shape[1] == 2 else _harmonics
+        parts = basis(quantiles, directions, n_frequencies)
+        return np.concatenate([factor * part for factor, part in zip(factors, parts, strict=True)], axis=1)
+
+    return Aggregation("spectrum", function, exchange=False, needs="even")
+
+
+def _fourier(quantiles: Array, directions: Array, n_frequencies: int) -> list[Array]:
+    found = np.abs(np.fft.rfft(quantiles, axis=1, norm="forward")).transpose(1, 0, 2)
+    zeros = np.zeros_like(found[:1])
+    return [found[k] if k < len(found) else zeros[0] for k in range(n_frequencies + 1)]
+
+
+def _harmonics(quantiles: Array, directions: Array, n_frequencies: int) -> list[Array]:
+    """Norms of the spherical harmonics per degree; opposite orders have equal norms, so that half of them suffice."""
+    polar, azimuth = np.arccos(np.clip(directions[:, 2], -1, 1)), np.arctan2(directions[:, 1], directions[:, 0])
+    norms = []
+    for degree in range(n_frequencies + 1):
+        orders = np.arange(degree + 1)[:, np.newaxis]
+        harmonics = sph_harm_y(degree, orders, polar, azimuth) * np.sqrt(4 * np.pi) / len(directions)
+        energy = np.abs(np.einsum("ok,bkm->obm", harmonics, quantiles)) ** 2
+        norms.append(np.sqrt(2 * energy.sum(axis=0) - energy[0]))
+    return norms
 
 
 # What depends only on the set of values, not on how many directions have them.
@@ -44,13 +127,17 @@ SET_FUNCTIONS = (np.max, np.min, np.ptp)
 AGGREGATIONS: dict[str, Aggregation] = {
     aggregation.name: aggregation
     for aggregation in (
-        Aggregation("max", lambda q, w: q.max(axis=1)),
-        Aggregation("abs_max", lambda q, w: np.abs(q).max(axis=1)),
-        Aggregation("abs_min", lambda q, w: np.abs(q).min(axis=1)),
-        Aggregation("abs_range", lambda q, w: _range(np.abs(q), w)),
-        Aggregation("range", _range),
-        Aggregation("tv", _total_variation, ordered=True),
-        Aggregation("mean", _mean, exchange=False),
+        Aggregation("max", lambda q, w, d: q.max(axis=1)),
+        Aggregation("abs_max", lambda q, w, d: np.abs(q).max(axis=1)),
+        Aggregation("abs_min", lambda q, w, d: np.abs(q).min(axis=1)),
+        Aggregation("abs_range", lambda q, w, d: _range(np.abs(q))),
+        Aggregation("range", lambda q, w, d: _range(q)),
+        Aggregation("tv", _total_variation, needs="circle"),
+        Aggregation("mean", lambda q, w, d: _mean(q, w), exchange=False),
+        Aggregation("mean_abs", lambda q, w, d: _mean(np.abs(q), w), exchange=False),
+        Aggregation("std", lambda q, w, d: _std(q, w), exchange=False),
+        angular_quantiles(),
+        spectrum(),
     )
 }
 
@@ -96,9 +183,9 @@ def _find(aggregate: Any) -> Aggregation:
     if isinstance(aggregate, tuple) and len(aggregate) == 2 and all(callable(part) for part in aggregate):
         eta, outer = aggregate
         name = f"{_name(outer)}_{_name(eta)}"
-        return Aggregation(name, lambda q, w: np.asarray(outer(eta(q), axis=1)), exchange=outer in SET_FUNCTIONS)
+        return Aggregation(name, lambda q, w, d: np.asarray(outer(eta(q), axis=1)), exchange=outer in SET_FUNCTIONS)
     if callable(aggregate):
-        return Aggregation(_name(aggregate), lambda q, w: aggregate(q), exchange=False)
+        return Aggregation(_name(aggregate), lambda q, w, d: aggregate(q), exchange=False)
     raise ValueError(
         f"aggregate must be one of {', '.join(AGGREGATIONS)}, a function, a pair (eta, H), or a list of these; "
         f"got {aggregate!r}."
@@ -124,11 +211,13 @@ def join_blocks(blocks: list[Array], scales: Array) -> Array:
     return np.hstack([block / block.dtype.type(scale) for block, scale in zip(blocks, scales, strict=True)])
 
 
-def aggregate(quantiles: Array, aggregations: list[Aggregation], direction_weights: Array) -> list[Array]:
+def aggregate(
+    quantiles: Array, aggregations: list[Aggregation], direction_weights: Array, directions: Array
+) -> list[Array]:
     """Collapse the directions: one block of shape (n_samples, n_features) per aggregation, dtype kept."""
     blocks = []
     for aggregation in aggregations:
-        block = np.asarray(aggregation.function(quantiles, direction_weights))
+        block = np.asarray(aggregation.function(quantiles, direction_weights, directions))
         if block.ndim != 2 or len(block) != len(quantiles):
             raise ValueError(
                 f"the aggregation {aggregation.name} must return shape (n_samples, n_features); got {block.shape} "

@@ -89,3 +89,19 @@ def run_around(directions: Array) -> bool:
     steps = np.diff(angles, append=angles[:1]) % (2 * np.pi)
     once = abs(min(steps.sum(), (-steps % (2 * np.pi)).sum()) - 2 * np.pi) < 1e-6
     return bool(np.ptp(radii) < 1e-9 * radii.max() and once)
+
+
+def evenly_spread(directions: Array) -> bool:
+    """Tell whether directions are spread evenly over a circle, in order, or fill a sphere in space.
+
+    On the sphere this looks at the first two moments only: mean 0, covariance 1/3.
+    """
+    if directions.ndim != 2 or len(directions) < 2:
+        return False
+    if directions.shape[1] == 2:
+        angles = np.unwrap(np.arctan2(directions[:, 1], directions[:, 0]))
+        step = 2 * np.pi / len(directions)
+        return run_around(directions) and bool(np.allclose(np.abs(np.diff(angles)), step, atol=1e-6))
+    moments = directions.T @ directions / len(directions)
+    even = np.abs(directions.mean(axis=0)).max() < 0.1 and np.abs(moments - np.eye(directions.shape[1]) / 3).max() < 0.1
+    return bool(directions.shape[1] == 3 and even)

@@ -15,7 +15,7 @@ from .aggregate import Aggregation, block_scales, find_aggregations, join_blocks
 from .measures import as_floats, images_from_rows, is_rows
 from .slices import Array
 from .spaces import find_space
-from .transform import Plan, feature_blocks, inverse_rcdt, make_plan, quantile_array, refuse_unordered, walk
+from .transform import Plan, feature_blocks, inverse_rcdt, make_plan, quantile_array, refuse_directions, walk
 
 
 class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -173,10 +173,11 @@ class RCDT(_Slicer):
         X : array of shape (n_samples, n_directions * n_quantiles), as `transform` returns it
         """
         check_is_fitted(self)
-        if self.image_shape_ is None or self.normalize is not None:
+        if self.image_shape_ is None or self.normalize is not None or self.frame != "fixed":
             raise ValueError(
-                "inverse_transform must have space='image' and normalize=None; "
-                f"got space={self.space!r} and normalize={self.normalize!r}. Normalised slices have lost their place."
+                "inverse_transform must have space='image', normalize=None and frame='fixed'; got "
+                f"space={self.space!r}, normalize={self.normalize!r} and frame={self.frame!r}. "
+                "Normalised slices have lost their place."
             )
         n_features = len(self.directions_) * len(self.levels_)
         rows = np.asarray(X)
@@ -212,13 +213,15 @@ class NRCDT(_Slicer):
         Strips across an image; "auto" makes them about a third of a pixel wide. Clouds need none.
     n_quantiles : int
         Levels at which quantile functions are sampled.
-    frame : "fixed"
-        The frame in which directions are spread evenly.
+    frame : "fixed" or "whitened"
+        The frame in which directions are spread evenly: that of the data, or that in which the covariance of each
+        measure is the identity, where affine maps only turn or reflect the directions. Not for curved slices.
     normalize : "standardize", "center", "global" or None
         What is undone: shift and scale of every slice, its shift, one shift and scale for the whole measure, nothing.
     aggregate : str, function, pair (eta, H), or a list of these
-        How directions are collapsed: "max", "abs_max", "abs_min", "abs_range", "range", "tv" or "mean". Blocks of a
-        list are concatenated, each divided by its root mean square over the samples seen in `fit`.
+        How directions are collapsed: "max", "abs_max", "abs_min", "abs_range", "range", "tv", "mean", "mean_abs",
+        "std", "angular_quantiles" or "spectrum". All but the first six need ``frame="whitened"`` to be unchanged by
+        shears. Blocks of a list are concatenated, each divided by its root mean square over the samples of `fit`.
     reference : "uniform", a continuous distribution of `scipy.stats`, or its name
         Reference measure of the transport.
     n_jobs : int, optional
@@ -281,7 +284,7 @@ class NRCDT(_Slicer):
         """Check the measures, resolve the settings, and store the scales of a list of aggregations."""
         measures, plan = self._fit_plan(X)
         aggregations = find_aggregations(self.aggregate)
-        refuse_unordered(aggregations, plan)
+        refuse_directions(aggregations, plan.directions, plan.space)
         needed = measures if len(aggregations) > 1 else measures[:1]
         blocks = self._blocks(needed, plan, aggregations)
         self.block_sizes_ = [block.shape[1] for block in blocks]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .aggregate import find_aggregations
-from .directions import run_around
 from .normalize import NORMALIZATIONS
 from .spaces import SPACES, find_space
-from .transform import FRAMES
+from .transform import check_frame, refuse_directions
 
 _MOVES = {
     "standardize": "similarities",
@@ -31,20 +30,20 @@ def invariance(
     'affine maps'
     >>> invariance(aggregate="mean")
     'similarities'
+    >>> invariance(aggregate="mean", frame="whitened")
+    'affine maps'
     >>> invariance("euclidean", normalize="center")
     'rotations, reflections and shifts'
     """
     found = find_space(space)
-    if frame not in FRAMES:
-        raise ValueError(f"frame must be one of {', '.join(FRAMES)}; got {frame!r}.")
+    check_frame(frame, found)
     if not (normalize is None or isinstance(normalize, str)) or normalize not in NORMALIZATIONS:
         names = ", ".join(map(repr, NORMALIZATIONS))
         raise ValueError(f"normalize must be one of {names}; got {normalize!r}.")
     aggregations = find_aggregations(aggregate)
-    if any(one.ordered for one in aggregations) and not run_around(found.directions(8, 2)):
-        raise ValueError(
-            f"aggregate 'tv' must have directions in order around a circle; the {found.name} space has none. Use 'max'."
-        )
+    refuse_directions(aggregations, found.directions(8, 2), found)
+    if frame == "whitened":
+        return found.group  # whatever is done to the slices of the whitened measure, which affine maps only turn
     if found.linear:
         if normalize is None and all(one.name == "mean" for one in aggregations):
             return _MOVES["center"]  # the shifts of opposite directions cancel

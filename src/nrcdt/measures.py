@@ -27,6 +27,11 @@ class Cloud(NamedTuple):
     weights: Array | None
 
 
+def pixel_side(shape: tuple[int, ...]) -> float:
+    """Side of a pixel when the longer side of the image spans [-1/sqrt 2, 1/sqrt 2]."""
+    return math.sqrt(2) / max(shape)
+
+
 def positive_integer(value: Any, name: str, advice: str) -> int:
     """Return a count, or say what is wrong with it."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:

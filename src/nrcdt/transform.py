@@ -10,7 +10,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .aggregate import Aggregation, aggregate
-from .directions import run_around
+from .directions import evenly_spread, run_around
+from .frames import FRAMES, sight, whitening
 from .measures import as_floats, check_finite, positive_integer
 from .normalize import NORMALIZATIONS, FlatSlice, Normalization, normalize
 from .quantiles import Levels, inverse_cdt, linear_quantiles, reference_levels, step_quantiles
@@ -19,7 +20,6 @@ from .spaces import Space, find_space
 from .spaces.image import filtered_back_projection, strip_count
 
 CHUNK_BYTES = 4_000_000
-FRAMES = ("fixed",)
 
 Result = TypeVar("Result")
 
@@ -33,6 +33,7 @@ class Plan(NamedTuple):
     n_radii: int | Literal["auto"]
     levels: Levels
     normalization: Normalization
+    frame: str = "fixed"
 
 
 def make_plan(
@@ -49,8 +50,7 @@ def make_plan(
     """Resolve names into what the corridor walks with, or say what is wrong with them."""
     space = find_space(space)
     chosen, weights = resolve_directions(space, dimension, n_directions, directions)
-    if frame not in FRAMES:
-        raise ValueError(f"frame must be one of {', '.join(FRAMES)}; got {frame!r}.")
+    check_frame(frame, space)
     if not (normalization is None or isinstance(normalization, str)) or normalization not in NORMALIZATIONS:
         names = ", ".join(map(repr, NORMALIZATIONS))
         raise ValueError(f"normalize must be one of {names}; got {normalization!r}.")
@@ -58,7 +58,18 @@ def make_plan(
     levels = reference_levels(n_quantiles, reference)
     if n_quantiles < 2 and normalization in ("standardize", "global"):
         raise ValueError(f"n_quantiles must be at least 2 to have a spread; got {n_quantiles}. 256 is a good start.")
-    return Plan(space, chosen, weights, n_radii, levels, normalization)
+    return Plan(space, chosen, weights, n_radii, levels, normalization, frame)
+
+
+def check_frame(frame: Any, space: Space) -> None:
+    """Refuse frames that are unknown, or that a space does not have."""
+    if not isinstance(frame, str) or frame not in FRAMES:
+        raise ValueError(f"frame must be one of {', '.join(FRAMES)}; got {frame!r}.")
+    if frame == "whitened" and not space.linear:
+        raise ValueError(
+            f"frame must be 'fixed' in the {space.name} space, whose slices are not linear; got {frame!r}. "
+            "Images and the euclidean space can be whitened."
+        )
 
 
 def resolve_directions(space: Space, dimension: int, n_directions: int, given: Any) -> tuple[Array, Array]:
@@ -90,14 +101,21 @@ def resolve_directions(space: Space, dimension: int, n_directions: int, given: A
     return directions, weights / weights.sum()
 
 
-def refuse_unordered(aggregations: Sequence[Aggregation], plan: Plan) -> None:
-    """Refuse aggregations along the circle where directions do not run around one."""
-    if any(one.ordered for one in aggregations) and not run_around(plan.directions):
-        raise ValueError(
-            "aggregate 'tv' must have directions in order around a circle; "
-            f"got directions of shape {plan.directions.shape} in the {plan.space.name} space. "
-            "Use 'max', or plane directions sorted by angle."
-        )
+def refuse_directions(aggregations: Sequence[Aggregation], directions: Array, space: Space) -> None:
+    """Refuse aggregations that ask for an order or an even spread that directions do not have."""
+    for one in aggregations:
+        if one.needs == "circle" and not run_around(directions):
+            raise ValueError(
+                f"aggregate {one.name!r} must have directions in order around a circle; "
+                f"got directions of shape {directions.shape} in the {space.name} space. "
+                "Use 'max', or plane directions sorted by angle."
+            )
+        if one.needs == "even" and not (space.linear and evenly_spread(directions)):
+            raise ValueError(
+                f"aggregate {one.name!r} must have directions spread evenly over a circle or a sphere; "
+                f"got directions of shape {directions.shape} in the {space.name} space. "
+                "Leave directions out, or use 'max'."
+            )
 
 
 def quantile_array(measures: Sequence[Any], plan: Plan) -> Array:
@@ -110,15 +128,25 @@ def quantile_array(measures: Sequence[Any], plan: Plan) -> Array:
 
 
 def _fill_quantiles(measure: Any, plan: Plan, out: Array) -> None:
+    if plan.frame == "fixed":
+        _slice(measure, plan, plan.directions, out)
+        return
+    seen = sight(whitening(measure), plan.directions)
+    _slice(measure, plan, seen.directions, out)
+    out -= seen.shifts[:, np.newaxis]
+    out *= seen.stretches[:, np.newaxis]
+
+
+def _slice(measure: Any, plan: Plan, directions: Array, out: Array) -> None:
     if plan.space.densities:
-        linear_quantiles(plan.space.slices(measure, plan.directions, plan.n_radii), plan.levels, out)
+        linear_quantiles(plan.space.slices(measure, directions, plan.n_radii), plan.levels, out)
     else:
-        step_quantiles(plan.space.slices(measure, plan.directions), plan.levels, out)
+        step_quantiles(plan.space.slices(measure, directions), plan.levels, out)
 
 
 def feature_blocks(measures: Sequence[Any], plan: Plan, aggregations: list[Aggregation]) -> list[Array]:
     """Lines 1 to 10: one block of features per aggregation."""
-    return aggregate(quantile_array(measures, plan), aggregations, plan.direction_weights)
+    return aggregate(quantile_array(measures, plan), aggregations, plan.direction_weights, plan.directions)
 
 
 def walk(

@@ -9,9 +9,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
-from ..measures import Cloud, positive_integer
+from ..measures import Cloud, pixel_side, positive_integer
 from ..slices import Array
-from ..spaces.image import pixel_side
 from .images import ImageTransformer
 
 MAX_STEPS = 10_000_000

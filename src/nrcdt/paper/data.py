@@ -70,7 +70,11 @@ def _notes(table: Table, dataset: Dataset, folder: Path | None) -> list[str]:
 def _origin(name: str, folder: Path | None) -> str:
     """Say where files come from, and whether they are the ones we know."""
     source = SOURCES[name]
-    known = {True: "the files we know", False: "other files than the ones we know", None: "no fingerprint to compare with"}
+    known = {
+        True: "the files we know",
+        False: "other files than the ones we know",
+        None: "no fingerprint to compare with",
+    }
     return f"Data: {source.what}, from {source.where} ({source.licence}); {known[is_known(name, folder)]}."
 
 

@@ -13,15 +13,10 @@ import numpy as np
 
 from ..directions import circle
 from ..kernels import kernels_for
-from ..measures import check_finite, check_image, positive_integer
+from ..measures import check_finite, check_image, pixel_side, positive_integer
 from ..slices import Array, Bins
 
 STRIPS_PER_PIXEL = 3
-
-
-def pixel_side(shape: tuple[int, ...]) -> float:
-    """Side of a pixel when the longer side of the image spans [-1/sqrt 2, 1/sqrt 2]."""
-    return math.sqrt(2) / max(shape)
 
 
 def strip_count(shape: tuple[int, ...], n_radii: int | Literal["auto"]) -> int:
