@@ -50,6 +50,21 @@ def test_reference_weights(quantiles, rng):
     np.testing.assert_allclose(result**2 @ shares, 1)
 
 
+def test_winsorize_cuts_the_tails_down(rng):
+    quantiles = np.sort(rng.normal(size=(2, 3, 20)), axis=2)
+    result = normalize(quantiles.copy(), "winsorize", weights(20), weights(3))
+    cut = np.clip(quantiles, quantiles[:, :, 2:3], quantiles[:, :, 17:18])
+    expected = (cut - cut.mean(axis=2, keepdims=True)) / cut.std(axis=2, keepdims=True)
+    np.testing.assert_allclose(result, expected)
+
+
+def test_median_and_quantile_range(rng):
+    quantiles = np.sort(rng.normal(size=(2, 3, 21)), axis=2)
+    result = normalize(quantiles.copy(), "median", weights(21), weights(3))
+    np.testing.assert_allclose(result[:, :, 10], 0, atol=1e-15)
+    np.testing.assert_allclose(result[:, :, 18] - result[:, :, 2], 1)
+
+
 def test_flat_slices(quantiles):
     quantiles[1, 3] = 0.7
     with pytest.raises(FlatSlice, match=r"X\[1\] must have spread in every slice; got none in direction 3. Drop"):
@@ -60,7 +75,7 @@ def test_flat_slices(quantiles):
 
 
 def test_every_normalization_is_described():
-    assert set(NORMALIZATIONS) == {"standardize", "center", "global", None}
+    assert set(NORMALIZATIONS) == {"standardize", "winsorize", "median", "center", "global", None}
 
 
 EXPECTED = {
@@ -74,7 +89,7 @@ EXPECTED = {
     "mean_abs": lambda q: np.abs(q).mean(axis=1),
     "std": lambda q: q.std(axis=1),
     "angular_quantiles": lambda q: np.hstack([np.sort(q, axis=1)[:, k] for k in range(5)]),
-    "spectrum": lambda q: np.hstack([np.abs(coefficient(q, k)) if k < 3 else 0 * q[:, 0] for k in range(9)]),
+    "spectrum": lambda q: np.hstack([np.abs(coefficient(q, k)) if k < 3 else 0 * q[:, 0] for k in range(17)]),
 }
 
 

@@ -187,3 +187,16 @@ def test_phi_must_have_directions_first(rng):
     atoms = Atoms(rng.normal(size=(5, 2)), None, np.ones((3, 2)), lambda x, d: x @ d.T)
     with pytest.raises(ValueError, match=r"phi must return an array of shape .* = \(3, 5\); got \(5, 3\)"):
         step_quantiles(atoms, reference_levels(4))
+
+
+def test_trimmed_levels():
+    levels = reference_levels(4, trim=0.1)
+    np.testing.assert_allclose(levels.values, 0.1 + 0.8 * np.arange(1, 5) / 5)
+    assert levels.symmetric
+    np.testing.assert_array_equal(reference_levels(4, trim=0).values, reference_levels(4).values)
+
+
+@pytest.mark.parametrize("trim", [0.5, -0.1, "a", None, True, float("nan")])
+def test_trim_must_leave_something(trim):
+    with pytest.raises(ValueError, match=r"trim must be at least 0 and less than 0\.5; got"):
+        reference_levels(4, trim=trim)

@@ -71,7 +71,7 @@ def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> 
     return Aggregation("angular_quantiles", function, exchange=bool(np.isin(wanted, (0, 1)).all()))
 
 
-def spectrum(n_frequencies: int = 8, weights: Sequence[float] | None = None) -> Aggregation:
+def spectrum(n_frequencies: int = 16, weights: Sequence[float] | None = None) -> Aggregation:
     """Return the aggregation that keeps how strongly slices vary with the direction, at each frequency.
 
     Around a circle these are the magnitudes of the Fourier coefficients 0 to `n_frequencies`, over a sphere the norms
@@ -90,7 +90,7 @@ def spectrum(n_frequencies: int = 8, weights: Sequence[float] | None = None) -> 
     >>> spectrum(4).function(slices, np.full(16, 1 / 16), circle(16)).round(9) + 0.0
     array([[3., 0., 0., 1., 0.]])
     """
-    n_frequencies = positive_integer(n_frequencies, "n_frequencies", "8 is a good start.")
+    n_frequencies = positive_integer(n_frequencies, "n_frequencies", "16 is a good start.")
     factors = np.ones(n_frequencies + 1) if weights is None else np.asarray(weights, dtype=np.float64)
     if factors.shape != (n_frequencies + 1,):
         raise ValueError(f"weights must be {n_frequencies + 1} numbers, for 0 to {n_frequencies}; got {weights!r}.")

@@ -105,9 +105,11 @@ def features(
     quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles.")] = 256,
     aggregate: Annotated[
         list[str] | None,
-        typer.Option(help="max, abs_max, abs_min, abs_range, range, tv or mean; may be repeated. Left out: max."),
+        typer.Option(help="max, tv, spectrum, ... (see the docs); may be repeated. Left out: max."),
     ] = None,
-    normalize: Annotated[str, typer.Option(help="standardize, center, global or none.")] = "standardize",
+    normalize: Annotated[
+        str, typer.Option(help="standardize, winsorize, median, center, global or none.")
+    ] = "standardize",
     jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1,
 ) -> None:
     """Write a table of affine-invariant features of pictures, point clouds or meshes.

@@ -9,8 +9,11 @@ from .normalize import NORMALIZATIONS
 from .spaces import SPACES, find_space
 from .transform import check_frame, refuse_directions
 
+SLICEWISE = ("standardize", "winsorize", "median")
 _MOVES = {
     "standardize": "similarities",
+    "winsorize": "similarities",
+    "median": "similarities",
     "global": "similarities",
     "center": "rotations, reflections and shifts",
     None: "rotations and reflections about the origin",
@@ -48,7 +51,7 @@ def invariance(
         if normalize is None and all(one.name == "mean" for one in aggregations):
             return _MOVES["center"]  # the shifts of opposite directions cancel
         exchange = all(one.exchange for one in aggregations)
-        return found.group if normalize == "standardize" and exchange else _MOVES[normalize]
+        return found.group if normalize in SLICEWISE and exchange else _MOVES[normalize]
     if found is SPACES["circular"]:
-        return found.group if normalize in ("standardize", "global") else "rotations, reflections and shifts"
+        return found.group if normalize in (*SLICEWISE, "global") else "rotations, reflections and shifts"
     return found.group

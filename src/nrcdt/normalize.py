@@ -9,10 +9,13 @@ import numpy as np
 from .kernels import kernels_for
 from .slices import Array
 
-Normalization = Literal["standardize", "center", "global"] | None
+Normalization = Literal["standardize", "winsorize", "median", "center", "global"] | None
+TAIL = 0.1
 
 NORMALIZATIONS: dict[Normalization, str] = {
     "standardize": "every slice to mean zero and spread one",
+    "winsorize": "every slice to mean zero and spread one, after its tails of a tenth each were cut down",
+    "median": "every slice to median zero and distance one between its tails of a tenth each",
     "center": "every slice to mean zero",
     "global": "one mean and one spread for the whole measure",
     None: "slices as they are",
@@ -40,19 +43,34 @@ def normalize(
     if how is None:
         return quantiles
     kernels = kernels_for(quantiles)
-    shape = quantiles.shape[:2]
-    means, variances = kernels.row_moments(quantiles, level_weights, np.empty(shape), np.empty(shape))
-    shifts, spreads = _shifts_and_spreads(how, means, variances, direction_weights, linear)
+    lower, middle, upper = _landmarks(level_weights)
+    if how == "winsorize":
+        np.clip(quantiles, quantiles[:, :, lower, np.newaxis], quantiles[:, :, upper, np.newaxis], out=quantiles)
+    if how == "median":
+        shifts = quantiles[:, :, middle].astype(np.float64)
+        spreads = quantiles[:, :, upper] - quantiles[:, :, lower].astype(np.float64)
+    else:
+        shape = quantiles.shape[:2]
+        means, variances = kernels.row_moments(quantiles, level_weights, np.empty(shape), np.empty(shape))
+        shifts, spreads = _shifts_and_spreads(how, means, variances, direction_weights, linear)
     if how != "center":
-        _refuse_flat(means, spreads, np.finfo(quantiles.dtype).eps)
+        _refuse_flat(shifts, spreads, np.finfo(quantiles.dtype).eps)
     return np.asarray(kernels.shift_and_scale(quantiles, shifts, 1 / spreads))
+
+
+def _landmarks(level_weights: Array) -> tuple[int, int, int]:
+    """Positions of the first level behind the lower tail, of the middle, of the last level before the upper tail."""
+    places = np.cumsum(level_weights) - level_weights / 2
+    lower = int(np.searchsorted(places, TAIL))
+    middle = int(np.abs(places - 0.5).argmin())
+    return lower, middle, max(int(np.searchsorted(places, 1 - TAIL, side="right")) - 1, lower)
 
 
 def _shifts_and_spreads(
     how: Normalization, means: Array, variances: Array, weights: Array, linear: bool
 ) -> tuple[Array, Array]:
     """What each slice is shifted and divided by, of shape (n_samples, n_directions)."""
-    if how == "standardize":
+    if how in ("standardize", "winsorize"):
         return means, np.sqrt(variances)
     if how == "center":
         return means, np.ones_like(means)

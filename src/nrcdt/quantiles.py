@@ -27,7 +27,7 @@ class Levels(NamedTuple):
     symmetric: bool
 
 
-def reference_levels(n_quantiles: int, reference: Any = "uniform") -> Levels:
+def reference_levels(n_quantiles: int, reference: Any = "uniform", trim: float = 0.0) -> Levels:
     """Return the levels at which quantile functions are sampled.
 
     Parameters
@@ -36,15 +36,25 @@ def reference_levels(n_quantiles: int, reference: Any = "uniform") -> Levels:
     reference : "uniform", the name of a continuous distribution of `scipy.stats`, or such a distribution
         The sampling points are equispaced inside its support; on an unbounded support, between its 1 / (m + 1) and
         m / (m + 1) quantiles. Means and spreads are integrals against it.
+    trim : share of every slice that is left out at either end
 
     Examples
     --------
     >>> reference_levels(3).values
     array([0.25, 0.5 , 0.75])
+    >>> reference_levels(3, trim=0.1).values
+    array([0.3, 0.5, 0.7])
     >>> reference_levels(3, "norm").weights.round(3)
     array([0.308, 0.384, 0.308])
     """
     n_quantiles = positive_integer(n_quantiles, "n_quantiles", "256 is a good start.")
+    if isinstance(trim, bool) or not isinstance(trim, (int, float, np.number)) or not 0 <= trim < 0.5:
+        raise ValueError(f"trim must be at least 0 and less than 0.5; got {trim!r}. 0.1 helps against clutter.")
+    levels = _untrimmed(n_quantiles, reference)
+    return levels if trim == 0 else levels._replace(values=trim + (1 - 2 * trim) * levels.values)
+
+
+def _untrimmed(n_quantiles: int, reference: Any) -> Levels:
     uniform = np.arange(1, n_quantiles + 1) / (n_quantiles + 1)
     if isinstance(reference, str) and reference == "uniform":
         return Levels(uniform, np.full(n_quantiles, 1 / n_quantiles), True)

@@ -46,6 +46,7 @@ def make_plan(
     frame: str,
     normalization: Any,
     reference: Any,
+    trim: float = 0.0,
 ) -> Plan:
     """Resolve names into what the corridor walks with, or say what is wrong with them."""
     space = find_space(space)
@@ -55,8 +56,8 @@ def make_plan(
         names = ", ".join(map(repr, NORMALIZATIONS))
         raise ValueError(f"normalize must be one of {names}; got {normalization!r}.")
     strip_count((1, 1), n_radii)
-    levels = reference_levels(n_quantiles, reference)
-    if n_quantiles < 2 and normalization in ("standardize", "global"):
+    levels = reference_levels(n_quantiles, reference, trim)
+    if n_quantiles < 2 and normalization not in ("center", None):
         raise ValueError(f"n_quantiles must be at least 2 to have a spread; got {n_quantiles}. 256 is a good start.")
     return Plan(space, chosen, weights, n_radii, levels, normalization, frame)
 
