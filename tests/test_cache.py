@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 import time
@@ -85,3 +86,18 @@ def test_the_folder_can_be_chosen(monkeypatch, tmp_path):
     monkeypatch.delenv("NRCDT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_folder() == tmp_path / "nrcdt"
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path):
+    (tmp_path / "cache").write_text("a file, not a folder")
+    with pytest.warns(UserWarning, match="the cache must be writable; got .*Choose another --cache"):
+        np.testing.assert_array_equal(Cache(tmp_path / "cache").get(KEY, answer)["features"], answer()["features"])
+
+
+def test_parts_of_killed_runs_are_cleared_away(tmp_path):
+    old, new = tmp_path / "old.part", tmp_path / "new.part"
+    old.touch()
+    new.touch()
+    os.utime(old, (0, 0))
+    Cache(tmp_path)
+    assert list(tmp_path.iterdir()) == [new]

@@ -10,12 +10,17 @@ from nrcdt.paper.results import (
     Cell,
     Measurement,
     decisive,
+    held_by_splits,
     share_held,
     summary,
     wanted_share_holds,
 )
 from nrcdt.paper.tables import Number
 from nrcdt.paper.verdicts import judge, tolerance
+
+
+def verdict_on(printed, measured, **settings):
+    return judge(printed, measured, tolerance(printed, measured, measured.n or 1), **settings)
 
 
 @pytest.mark.parametrize(
@@ -29,32 +34,43 @@ from nrcdt.paper.verdicts import judge, tolerance
     ],
 )
 def test_features_may_be_better_but_not_much_worse(printed, measured, verdict):
-    assert judge(Number(printed), Measurement(measured, n=30), baseline=False) == verdict
+    assert verdict_on(Number(printed), Measurement(measured, n=30), baseline=False) == verdict
 
 
 @pytest.mark.parametrize(("measured", "verdict"), [(0.4, AGREES), (0.5, AGREES), (0.9, DIFFERS), (0.0, DIFFERS)])
 def test_baselines_are_compared_both_ways(measured, verdict):
-    assert judge(Number(0.4), Measurement(measured, n=30), baseline=True) == verdict
+    assert verdict_on(Number(0.4), Measurement(measured, n=30), baseline=True) == verdict
 
 
 def test_splits_use_the_error_of_the_mean_where_it_is_larger():
     printed, measured = Number(0.9, 0.2), Measurement(0.8, 0.2, n=2700, repeats=20)
-    assert tolerance(printed, measured) == pytest.approx(2 * (2 * 0.2**2 / 20) ** 0.5)
-    assert judge(printed, measured, baseline=False) == HELD
-    assert judge(printed, measured._replace(value=0.7), baseline=False) == NOT_HELD
+    assert tolerance(printed, measured, 2700) == pytest.approx(2 * (2 * 0.2**2 / 20) ** 0.5)
+    assert verdict_on(printed, measured, baseline=False) == HELD
+    assert verdict_on(printed, measured._replace(value=0.7), baseline=False) == NOT_HELD
 
 
 def test_splits_of_one_dataset_do_not_average_out_its_samples():
     printed, measured = Number(0.9, 0.02), Measurement(0.86, 0.02, n=270, repeats=20)
-    assert tolerance(printed, measured) == pytest.approx(2 * (0.9 * 0.1 / 270 + 0.86 * 0.14 / 270) ** 0.5)
-    assert judge(printed, measured, baseline=False) == HELD
-    assert judge(printed, measured._replace(value=0.83), baseline=False) == NOT_HELD
+    assert tolerance(printed, measured, 270) == pytest.approx(2 * (0.9 * 0.1 / 270 + 0.86 * 0.14 / 270) ** 0.5)
+    assert tolerance(printed, measured, 270, samples=False) == pytest.approx(2 * (2 * 0.02**2 / 20) ** 0.5)
+    assert verdict_on(printed, measured, baseline=False) == HELD
+    assert verdict_on(printed, measured._replace(value=0.83), baseline=False) == NOT_HELD
+
+
+def test_a_quick_run_does_not_widen_the_papers_error():
+    printed, measured = Number(0.9, 0.0), Measurement(0.9, 0.0, n=30, repeats=5)
+    assert tolerance(printed, measured, 900) == pytest.approx(2 * (0.09 / 900 + 0.09 / 30) ** 0.5)
+
+
+def test_many_draws_average_out_our_samples():
+    printed, measured = Number(0.9, 0.02), Measurement(0.9, 0.1, n=270, repeats=20, n_draws=20)
+    assert tolerance(printed, measured, 270) == pytest.approx(2 * (0.09 / 270 + 0.1**2 / 20) ** 0.5)
 
 
 def test_without_any_spread_one_sample_is_still_allowed():
     printed, measured = Number(1.0, 0.0), Measurement(1 - 1 / 900, 0.0, n=900, repeats=20)
-    assert judge(printed, measured, baseline=False) == HELD
-    assert judge(printed, measured._replace(value=1 - 6 / 900), baseline=False) == NOT_HELD
+    assert verdict_on(printed, measured, baseline=False) == HELD
+    assert verdict_on(printed, measured._replace(value=1 - 6 / 900), baseline=False) == NOT_HELD
 
 
 @pytest.mark.parametrize(
@@ -71,7 +87,7 @@ def test_without_any_spread_one_sample_is_still_allowed():
 )
 def test_clusterings_are_compared_with_the_interval_of_the_seeds(printed, smaller_is_better, baseline, verdict):
     measured = Measurement(0.85, 0.03, n=20, low=0.8, high=0.9)
-    assert judge(Number(printed), measured, baseline=baseline, smaller_is_better=smaller_is_better) == verdict
+    assert verdict_on(Number(printed), measured, baseline=baseline, smaller_is_better=smaller_is_better) == verdict
 
 
 def cell(verdict, directions):
@@ -82,7 +98,14 @@ def test_only_judged_features_with_enough_directions_decide():
     cells = [cell(HELD, 16), cell(NOT_HELD, 8), cell(AGREES, None), cell(REPORTED, 64), cell(NOT_RUN, 64)]
     assert decisive(cells) == cells[:1]
     assert share_held(cells) == 1
+    assert share_held(cells[1:]) is None
     assert summary(cells) == "5 cells: 1 held, 1 not held, 1 agrees, 1 reported, 1 not run"
+
+
+def test_cells_that_hold_by_the_error_over_splits_are_counted():
+    narrow, wide = cell(HELD, 16)._replace(printed_std=0.1, split_tolerance=0.1), cell(HELD, 16)
+    far = narrow._replace(measured=0.8)
+    assert held_by_splits([narrow, far, wide, cell(NOT_HELD, 16), cell(HELD, 8)]) == 2
 
 
 @pytest.mark.parametrize(("n_held", "n_not_held", "enough"), [(19, 1, True), (18, 1, False), (0, 0, True)])

@@ -297,7 +297,10 @@ def bench(
 
 @app.command()
 def paper(
-    tables: Annotated[list[str], typer.Argument(metavar="TABLE", help="Tables by name, all, or list.")],
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TABLE", help="Tables by name, or all. Left out, or list: their names."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for results, pictures and the report.")] = Path("nrcdt-paper"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer samples, splits and rows: a minute for all.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of datasets, splits and clusterings.")] = 0,
@@ -314,21 +317,29 @@ def paper(
 
     Writes TABLE.json, pictures and report.html.
 
-    Exit code: 0 the numbers hold, 1 too few of them, 2 nothing was run.
+    Exit code: 0 the numbers hold, 1 too few of them or a table failed, 2 nothing was run.
     """
     with _one_red_line():
         from .paper.cache import default_folder
         from .paper.run import Settings, find_tables
 
-        if tables == ["list"]:
+        if not tables or "list" in tables:
             _list_tables()
             return
         chosen = find_tables(tables)
-        out.mkdir(parents=True, exist_ok=True)
-        settings = Settings(out, quick, seed, data, cache or default_folder())
-        held = _run_tables(chosen, settings, tables)
-    if not held:
-        raise typer.Exit(SOME_FAILED)
+        settings = Settings(_folder(out, "--out"), quick, seed, data, _folder(cache or default_folder(), "--cache"))
+        code = _run_tables(chosen, settings, tables)
+    if code:
+        raise typer.Exit(code)
+
+
+def _folder(path: Path, option: str) -> Path:
+    """Make a folder before any work is done."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"{option} must be a folder that can be written; got {path}: {error.strerror}.") from None
+    return path
 
 
 def _list_tables() -> None:
@@ -338,8 +349,8 @@ def _list_tables() -> None:
         _say(f"{table.name:16} {table.title}")
 
 
-def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> bool:
-    """Run tables under a progress bar, say how each did, and tell whether enough cells hold."""
+def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> int:
+    """Run tables under a progress bar, say how each did, and return the exit code."""
     from .paper.results import NOT_RUN, share_held, summary, wanted_share_holds
     from .paper.run import finish, n_steps, run_table
 
@@ -360,9 +371,13 @@ def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> bool:
         progress.update(bar, description="report")
         page = finish(settings, results, names)
     cells = [cell for result in results for cell in result.cells]
-    _say(f"all: {summary(cells)}; {share_held(cells):.1%} of the decisive cells hold. Open {page} in a browser.")
+    share = share_held(cells)
+    verdict = "No cell decides." if share is None else f"{share:.1%} of the decisive cells hold."
+    _say(f"all: {summary(cells)}. {verdict} Open {page} in a browser.")
     _say(f"Features are kept in {settings.cache} for the next run; delete that folder whenever you like.")
-    return wanted_share_holds(cells)
+    if all(cell.verdict == NOT_RUN for cell in cells):
+        return NOTHING_WRITTEN
+    return 0 if wanted_share_holds(cells) and not any(result.failed for result in results) else SOME_FAILED
 
 
 def _load_benchmarks() -> ModuleType:

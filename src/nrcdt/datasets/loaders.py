@@ -6,15 +6,16 @@ used is left out, and named with the reason in `skipped`.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..files import SUFFIXES, read_cloud, read_image, read_mesh
+from ..measures import check_clouds
 from ..slices import Array
 from .affine import eight_bits
 from .dataset import Dataset
@@ -48,8 +49,9 @@ def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Datase
     images: list[Array] = []
     labels: list[int] = []
     names: list[str] = []
-    skipped = [f"{path.name}: lies beside the class folders" for path in sorted(root.iterdir()) if _is_picture(path)]
-    for path in sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")):
+    visible = [path for path in sorted(root.iterdir()) if not path.name.startswith(".")]
+    skipped = [f"{path.name}: lies beside the class folders" for path in visible if not path.is_dir()]
+    for path in (path for path in visible if path.is_dir()):
         usable = [] if path.name == DISTRACTORS else _class_images(path, size, skipped)
         if len(usable) < MIN_PER_CLASS:
             skipped.append(_why_no_class(path, len(usable)))
@@ -67,7 +69,7 @@ def _is_picture(path: Path) -> bool:
 
 
 def _why_no_class(folder: Path, n_usable: int) -> str:
-    n_files = len(list(_files(folder)))
+    n_files = len(_files(folder))
     if folder.name == DISTRACTORS:
         return f"{folder.name}: its {n_files} files form no class"
     return f"{folder.name}: a class must have {MIN_PER_CLASS} usable pictures; got {n_usable} in {n_files} files"
@@ -75,7 +77,7 @@ def _why_no_class(folder: Path, n_usable: int) -> str:
 
 def _class_images(folder: Path, size: int, skipped: list[str]) -> list[Array]:
     images = []
-    for path in _files(folder):
+    for path in _files(folder, skipped):
         try:
             images.append(_read_square(path, size))
         except FILE_ERRORS as error:
@@ -109,9 +111,9 @@ def load_animals(folder: Path | str | None = None) -> Dataset:
     Dataset of clouds: one per animal, which is sample and template at once; see `distorted_clouds`
     """
     root = need("animals", folder)
-    files = list(_files(root))
     found: dict[str, Path] = {}
-    skipped = []
+    skipped: list[str] = []
+    files = _files(root, skipped)
     for animal in ANIMALS:
         candidates = sorted((path for path in files if path.stem.lower().startswith(animal)), key=_is_posed)
         if not candidates:
@@ -143,8 +145,9 @@ def load_abc(folder: Path | str | None = None, n_shapes: int = N_SHAPES) -> Data
     if n_shapes < 1:
         raise ValueError(f"n_shapes must be a positive integer; got {n_shapes}. The paper takes {N_SHAPES}.")
     root = need("abc", folder)
-    found = {path.relative_to(root).with_suffix("").as_posix(): path for path in _files(root)}
-    return _clouds("abc", root, found, [], n_shapes)
+    skipped: list[str] = []
+    found = {path.relative_to(root).with_suffix("").as_posix(): path for path in _files(root, skipped)}
+    return _clouds("abc", root, found, skipped, n_shapes)
 
 
 def _clouds(name: str, root: Path, found: dict[str, Path], skipped: list[str], n_wanted: int | None = None) -> Dataset:
@@ -165,12 +168,17 @@ def _clouds(name: str, root: Path, found: dict[str, Path], skipped: list[str], n
 
 
 def _read_points(path: Path) -> Array:
-    """Different vertices of a mesh, or the rows of a table."""
-    if path.suffix.lower() not in SUFFIXES["cloud"]:
-        return np.unique(_read_whole_mesh(path).vertices, axis=0)
-    points = np.asarray(read_cloud(path)[0], dtype=np.float64)
+    """Different vertices of a mesh, or the rows of a table, that span all of space."""
+    if path.suffix.lower() in SUFFIXES["cloud"]:
+        points = np.asarray(read_cloud(path)[0], dtype=np.float64)
+    else:
+        points = np.unique(_read_whole_mesh(path).vertices, axis=0)
     if points.shape[1:] != (3,):
         raise ValueError(f"the points must have 3 coordinates; got shape {points.shape}")
+    try:
+        check_clouds([points])
+    except ValueError as error:
+        raise ValueError(str(error).replace("X[0]", "the points")) from None
     return points
 
 
@@ -220,7 +228,7 @@ def load_faust(folder: Path | str | None = None) -> Dataset:
     root = need("faust", folder)
     meshes: dict[str, Mesh] = {}
     skipped: list[str] = []
-    for path in _files(root):
+    for path in _files(root, skipped):
         name = path.relative_to(root).as_posix()
         try:
             _pose(name)
@@ -278,6 +286,9 @@ def load_furniture(folder: Path | str | None = None) -> Dataset:
             chosen = arrays["distinct80"]
             names = [f"{arrays['names'][index]} ({index})" for index in chosen]
             samples = list(arrays["points"][chosen].astype(np.float64))
+            check_clouds(samples)
+            if samples[0].shape[1] != 3:
+                raise ValueError(f"points must have 3 coordinates; got {samples[0].shape[1]}")
     except Exception as error:  # archives that are damaged raise all kinds of errors
         raise unusable("furniture", root, [f"{path.name}: {error}"]) from error
     return Dataset(samples, np.arange(len(samples)), names, samples, (), "furniture")
@@ -287,9 +298,19 @@ def _reason(path: Path, root: Path, error: BaseException) -> str:
     return f"{path.relative_to(root).as_posix()}: {str(error).rstrip('.')}"
 
 
-def _files(folder: Path) -> Iterable[Path]:
-    """Files below a folder, sorted; hidden ones are left out."""
-    for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.is_file() and not hidden:
-            yield path
+def _files(folder: Path, skipped: list[str] | None = None) -> list[Path]:
+    """Return the files below a folder, sorted; hidden ones are left out, what cannot be read is named in `skipped`."""
+    found, bad = [], [] if skipped is None else skipped
+
+    def unreadable(error: OSError) -> None:
+        bad.append(f"{Path(error.filename).relative_to(folder).as_posix()}: {error.strerror}")
+
+    for parent, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(parent, name)
+            if path.is_file() and not name.startswith("."):
+                found.append(path)
+            elif not name.startswith("."):
+                bad.append(f"{path.relative_to(folder).as_posix()}: leads nowhere, or is no file")
+    return sorted(found)

@@ -13,7 +13,7 @@ import numpy as np
 from ..slices import Array
 from .affine import distorted_once, eight_bits, sample_rng, warp
 from .dataset import Dataset
-from .registry import locate, missing
+from .registry import MissingData, locate, missing
 
 SIZE = 128
 ENLARGE = 2
@@ -67,6 +67,8 @@ def linmnist(
                 "The IDX files of MNIST hold over 5000 of each digit."
             )
         for index, position in enumerate(chosen[:n_samples]):
+            if not images[position].any():
+                raise MissingData(f"image {position} of {source} must have ink; got none. Copy the files again.")
             samples.append(_distorted_digit(images[position], sample_rng(random_state, digit, index)))
     labels = np.repeat(np.arange(len(classes)), n_samples)
     return Dataset(np.stack(samples).astype(np.float32), labels, [str(digit) for digit in classes], source=source)
@@ -100,6 +102,8 @@ def _digits(folder: Path | str | None) -> tuple[Array, Array, str]:
     images, labels = _read_idx(path, IMAGES), _read_idx(path, LABELS)
     if images.ndim != 3 or labels.shape != images.shape[:1]:
         raise missing("mnist", f"images of shape {images.shape} but labels of shape {labels.shape}", path.parent)
+    if images.shape[1:] != (28, 28):
+        raise MissingData(f"{path} must hold images of 28 x 28 pixels; got {images.shape[1:]}. Take those of MNIST.")
     return images, labels, "mnist"
 
 

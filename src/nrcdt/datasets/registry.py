@@ -188,5 +188,7 @@ def is_known(name: str, folder: Path | str | None = None) -> bool | None:
     if source.sha256 is None:
         return None
     path = need(name, folder)
+    if not any(path.rglob(source.files)):
+        return None
     single = path / source.files
     return fingerprint(single if single.is_file() else path, source.files) == source.sha256

@@ -9,6 +9,8 @@ import hashlib
 import json
 import os
 import tempfile
+import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ import numpy as np
 
 from .. import __version__
 from ..slices import Array
+
+ABANDONED = 3600
 
 
 def default_folder() -> Path:
@@ -41,6 +45,9 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        for part in folder.glob("*.part"):  # of runs that were killed
+            if time.time() - part.stat().st_mtime > ABANDONED:
+                part.unlink(missing_ok=True)
 
     def get(self, key: dict[str, Any], compute: Callable[[], dict[str, Array]]) -> dict[str, Array]:
         """Return the arrays stored under a key, or compute and store them. The key must be plain data."""
@@ -50,7 +57,10 @@ class Cache:
                 return dict(stored)
         except (OSError, ValueError, EOFError, BadZipFile):  # absent, or damaged by something else: make it anew
             arrays = compute()
-        self._store(path, arrays)
+        try:
+            self._store(path, arrays)
+        except OSError as error:  # a full disk costs time, not results
+            warnings.warn(f"the cache must be writable; got {error}. Choose another --cache.", stacklevel=2)
         return arrays
 
     def _store(self, path: Path, arrays: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from .tables import Row
-from .tasks import Task, cluster_scores, nearest, over_splits, separate, template_accuracy
+from .tasks import Task, cluster_scores, nearest, over_splits, separate, start_seed, template_accuracy
 
 LENGTHS = (0.5, 0.7, 1)
 DRAWS = 8
@@ -57,7 +57,8 @@ def _other_runs(task: Task, wanted: Wanted, values: Values) -> None:
         features = task.redraw(draw)
         for column in _methods(wanted):
             for start in range(STARTS):
-                for label, value in cluster_scores(task, features(column), start).items():
+                seed = start_seed(task, draw, start)
+                for label, value in cluster_scores(task, features(column), seed).items():
                     values[label, column].append(value)
 
 

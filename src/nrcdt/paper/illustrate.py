@@ -14,7 +14,7 @@ from .clustering import k_means
 from .features import aggregated
 from .results import Figure
 from .tables import column_label
-from .tasks import Task, halves
+from .tasks import Task, halves, start_seed
 
 CURVE_DIRECTIONS = 2048
 POSES = 4
@@ -111,7 +111,7 @@ def _clusters(task: Task) -> Drawn:
     views = {}
     for method in task.rows[0].printed:
         features = task.features(method)
-        run = k_means(features[train], features[test], len(names), task.seed)
+        run = k_means(features[train], features[test], len(names), start_seed(task, 0, 0))
         views[column_label(method)] = figures.View(
             features[train], features[test], run.centres, task.labels[train], task.labels[test], run.train, run.test
         )

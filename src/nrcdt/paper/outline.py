@@ -20,7 +20,8 @@ from .results import (
     Result,
     count,
     decisive,
-    share_held,
+    held_by_splits,
+    wanted_share_holds,
 )
 
 DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
@@ -56,11 +57,13 @@ def outcome(cells: list[Cell]) -> str:
     deciding = decisive(cells)
     if not deciding:
         return f"No judged cell has {WANTED_DIRECTIONS} directions or more, so that nothing is decided."
-    success = "counts as successful" if share_held(cells) >= WANTED_SHARE else "does not count as successful"
+    success = "counts as successful" if wanted_share_holds(cells) else "does not count as successful"
     n_held = count(deciding)[HELD]
     return (
         f"The reproduction {success}: of the {len(deciding)} cells that decide (features of this package, at least "
-        f"{WANTED_DIRECTIONS} directions), {n_held} hold, or {share_held(cells):.1%}; {WANTED_SHARE:.0%} are wanted."
+        f"{WANTED_DIRECTIONS} directions), {n_held} hold, or {n_held / len(deciding):.1%}; {WANTED_SHARE:.0%} are "
+        f"wanted. By the error over splits alone, which leaves out the chance in which samples were drawn, "
+        f"{held_by_splits(cells)} of them would hold."
     )
 
 

@@ -8,17 +8,20 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from .. import __version__
+from ..datasets import MissingData
 from .cache import Cache
 from .causes import causes
 from .data import Data, load
 from .features import Features
 from .illustrate import illustrate
 from .report import write_cells, write_report
-from .results import DIFFERS, NOT_RUN, REPORTED, Cell, Measurement, Result
+from .results import DIFFERS, NOT_RUN, REPORTED, Cell, Figure, Measurement, Result
 from .tables import BASELINES, TABLES, Number, Row, Table, column_label
 from .tasks import QUICK_SPLITS, TASKS, Measured, Task
-from .verdicts import N_SPLITS, judge
+from .verdicts import N_SPLITS, judge, tolerance
 
 QUICK_DIRECTIONS = (16, 64)
 QUICK_DRAWS = 5
@@ -43,12 +46,13 @@ def find_tables(names: Iterable[str]) -> list[Table]:
     ['nt-rotation']
     """
     wanted = list(dict.fromkeys(names))
-    if "all" in wanted:
-        return list(TABLES.values())
-    unknown = [name for name in wanted if name not in TABLES]
+    unknown = [name for name in wanted if name not in TABLES and name != "all"]
     if unknown:
-        raise ValueError(f"TABLE must be all or one of {', '.join(TABLES)}; got {', '.join(unknown)}.")
-    return [TABLES[name] for name in wanted]
+        raise ValueError(
+            f"TABLE must be all or one of {', '.join(TABLES)}; got {', '.join(unknown)}. "
+            "nrcdt paper list says what they are."
+        )
+    return list(TABLES.values()) if "all" in wanted else [TABLES[name] for name in wanted]
 
 
 def chosen_rows(table: Table, quick: bool) -> list[Row]:
@@ -76,18 +80,39 @@ def run_table(table: Table, settings: Settings, advance: Callable[[], None]) -> 
         task = _task(table, settings, advance)
         cells = judged_cells(task, TASKS[table.task](task))
         cells = cells if settings.quick else _with_causes(task, cells)
-        figures = illustrate(task, settings.out)
-    except (ValueError, ImportError) as error:  # data that is absent or will not do: the other tables go on
-        result = Result(table.name, table.title, _cells_not_run(table), [], [str(error)], 0.0)
+        figures, notes = _pictures(task, settings)
+    except (MissingData, ImportError) as missing:
+        result = _not_run(table, settings, str(missing))
+    except Exception as error:  # one table that fails must not cost the others, nor pass for a success
+        result = _not_run(table, settings, f"failed with {type(error).__name__}: {error}")._replace(failed=True)
     else:
-        notes, seconds = task.features.data.notes, time.perf_counter() - began
-        result = Result(table.name, table.title, cells, figures, notes, seconds)
+        notes = [*task.features.data.notes, *notes]
+        result = Result(table.name, table.title, cells, figures, notes, time.perf_counter() - began)
     write_cells(settings.out, result)
     return result
 
 
+def _pictures(task: Task, settings: Settings) -> tuple[list[Figure], list[str]]:
+    try:
+        return illustrate(task, settings.out), []
+    except ImportError as missing:  # numbers do not need them
+        return [], [str(missing)]
+
+
+def _not_run(table: Table, settings: Settings, why: str) -> Result:
+    cells = [
+        Cell(row.label, column_label(column), number.value, None, None, None, NOT_RUN, directions, number.note)
+        for row in chosen_rows(table, settings.quick)
+        for column, number in row.printed.items()
+        for directions in [_directions(table, row, column)]
+    ]
+    return Result(table.name, table.title, cells, [], [why], 0.0)
+
+
 def _draw(table: Table, settings: Settings, draw: int) -> Data:
-    return load(table, quick=settings.quick, seed=settings.seed + draw, folder=settings.data_folder)
+    """Load a dataset; draws of neighbouring seeds have nothing in common."""
+    seed = settings.seed if draw == 0 else int(np.random.SeedSequence([settings.seed, draw]).generate_state(1)[0])
+    return load(table, quick=settings.quick, seed=seed, folder=settings.data_folder)
 
 
 def _task(table: Table, settings: Settings, advance: Callable[[], None]) -> Task:
@@ -102,14 +127,6 @@ def _task(table: Table, settings: Settings, advance: Callable[[], None]) -> Task
     return Task(table, rows, first, redraw, n_splits, _n_draws(table, settings.quick), settings.seed, advance)
 
 
-def _cells_not_run(table: Table) -> list[Cell]:
-    return [
-        Cell(row.label, column_label(column), number.value, None, None, None, NOT_RUN, _directions(table, row, column))
-        for row in table.rows
-        for column, number in row.printed.items()
-    ]
-
-
 def judged_cells(task: Task, measured: Measured) -> list[Cell]:
     """Lay measured numbers beside the printed ones; what is not printed comes last."""
     printed = {(row.label, column): (row, number) for row in task.rows for column, number in row.printed.items()}
@@ -120,12 +137,37 @@ def judged_cells(task: Task, measured: Measured) -> list[Cell]:
 
 def _cell(task: Task, row: Row, number: Number, column: str, measurement: Measurement) -> Cell:
     directions = _directions(task.table, row, column)
-    verdict = REPORTED
-    if task.features.data.judged and task.table.task != "run times":
-        falling = (row.score or "").startswith("VI")
-        verdict = judge(number, measurement, baseline=directions is None, smaller_is_better=falling)
-    value, std, n = measurement.value, measurement.std, measurement.n
-    return Cell(row.label, column_label(column), number.value, value, std, n, verdict, directions, number.note)
+    cell = Cell(
+        row.label,
+        column_label(column),
+        number.value,
+        measurement.value,
+        measurement.std,
+        measurement.n,
+        REPORTED,
+        directions,
+        number.note,
+        number.std,
+        low=measurement.low,
+        high=measurement.high,
+    )
+    if not task.features.data.judged or task.table.task == "run times":
+        return cell
+    falling = (row.score or "").startswith("VI")
+    n_printed = _n_printed(task, row)
+    gap = tolerance(number, measurement, n_printed)
+    verdict = judge(number, measurement, gap, baseline=directions is None, smaller_is_better=falling)
+    if measurement.low is not None:
+        return cell._replace(verdict=verdict)
+    alone = tolerance(number, measurement, n_printed, samples=number.std is None)
+    return cell._replace(verdict=verdict, tolerance=gap, split_tolerance=alone)
+
+
+def _n_printed(task: Task, row: Row) -> int:
+    """Samples that the paper tested: all of its dataset, of which a quick run takes a part, but for the training."""
+    n_classes = len(task.features.data.dataset.names)
+    n_samples = task.table.n_samples * n_classes or len(task.labels)
+    return n_samples - (row.train or 0) * n_classes
 
 
 def _with_causes(task: Task, cells: list[Cell]) -> list[Cell]:

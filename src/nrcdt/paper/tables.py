@@ -384,7 +384,7 @@ TABLES: dict[str, Table] = {
             "k-means",
             "linmnist",
             100,
-            40,
+            50,
             """
             score     eucl    rcdt    max     tv
             RI-train  0.4832  0.5517  0.8385  0.8526

@@ -6,17 +6,16 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin, rand_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
+from ..datasets import MissingData
 from ..estimators import RCDT
 from ..normalize import normalize
 from ..slices import Array
@@ -103,7 +102,10 @@ def separate(features: Array, labels: Array, train: Array, test: Array) -> float
     rows = features[train].astype(np.float64)
     points, change = span(rows @ rows.T)  # where the normal lies: the same labels, from far fewer columns
     model = LinearSVC(loss="hinge", C=1.0, fit_intercept=False, tol=1e-6, max_iter=SVM_ITERATIONS, random_state=0)
-    model.fit(points, labels[train])
+    with warnings.catch_warnings():
+        # Where so many sweeps are not enough, the machine is taken as it is.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(points, labels[train])
     return float(model.score(features[test] @ (rows.T @ change), labels[test]))
 
 
@@ -117,12 +119,13 @@ def _repeated(task: Task, accuracy: Callable[[Array, Array, Array, Array], float
             splits = range(draw, task.n_splits, task.n_draws)
             values[row.label, column] += split_values(drawn, row.train or 1, measure, splits)
     n_train = {row.label: row.train or 1 for row in task.rows}
-    return {key: _average(task, n_train[key[0]], found) for key, found in values.items()}
+    return {key: _average(task, n_train[key[0]], found, task.n_draws) for key, found in values.items()}
 
 
-def _average(task: Task, n_train: int, values: list[float]) -> Measurement:
+def _average(task: Task, n_train: int, values: list[float], n_draws: int = 1) -> Measurement:
     n_tested = len(task.labels) - n_train * len(np.unique(task.labels))
-    return Measurement(float(np.mean(values)), float(np.std(values)), n=n_tested, repeats=len(values))
+    spread = float(np.std(values))
+    return Measurement(float(np.mean(values)), spread, n=n_tested, repeats=len(values), n_draws=n_draws)
 
 
 def over_splits(task: Task, n_train: int, accuracy: Callable[[Array, Array], float]) -> Measurement:
@@ -136,10 +139,7 @@ def split_values(
     """Return the accuracy of each of some random splits."""
     rngs = [np.random.default_rng([task.seed, split]) for split in splits]
     chosen = [random_split(task.labels, n_train, rng) for rng in rngs]
-    with warnings.catch_warnings(), ThreadPoolExecutor(effective_n_jobs(-1)) as pool:
-        # More iterations of a support vector machine change no label, only the last digits of its margin.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return list(pool.map(accuracy, *zip(*chosen, strict=True)))
+    return [accuracy(*split) for split in chosen]
 
 
 def random_split(labels: Array, n_train: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -154,7 +154,7 @@ def random_split(labels: Array, n_train: int, rng: np.random.Generator) -> tuple
     classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     fewest = min(map(len, classes))
     if fewest <= n_train:
-        raise ValueError(
+        raise MissingData(
             f"every class must have more than the {n_train} samples to train with; got {fewest} in one. Add files."
         )
     train = np.concatenate([rng.permutation(members)[:n_train] for members in classes])
@@ -169,18 +169,23 @@ def clustering(task: Task) -> Measured:
         for method in task.rows[0].printed:
             points = features(method)
             for start in range(task.n_splits // task.n_draws):
-                for label, value in cluster_scores(task, points, start).items():
+                for label, value in cluster_scores(task, points, start_seed(task, draw, start)).items():
                     scores[label, method].append(value)
-            for label, value in cluster_scores(task, points, 0, greedy=True).items():
+            for label, value in cluster_scores(task, points, start_seed(task, draw, 0), greedy=True).items():
                 scores[f"{label}, greedy, ten starts", method].append(value)
             task.advance()
     return {key: _interval(values) for key, values in scores.items()}
 
 
-def cluster_scores(task: Task, points: Array, start: int, *, greedy: bool = False) -> dict[str, float]:
+def start_seed(task: Task, draw: int, start: int) -> int:
+    """Return the seed of a start of k-means, another one for every run."""
+    return int(np.random.SeedSequence([task.seed, draw, start]).generate_state(1)[0])
+
+
+def cluster_scores(task: Task, points: Array, seed: int, *, greedy: bool = False) -> dict[str, float]:
     """Return every row's score of one run of k-means."""
     train, test = halves(task.labels)
-    run = k_means(points[train], points[test], len(np.unique(task.labels)), start, greedy=greedy)
+    run = k_means(points[train], points[test], len(np.unique(task.labels)), seed, greedy=greedy)
     scores = {}
     for row in task.rows:
         name = row.score or ""

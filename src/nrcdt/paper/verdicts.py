@@ -10,14 +10,16 @@ from .tables import Number
 N_SPLITS = 20
 
 
-def judge(printed: Number, measured: Measurement, *, baseline: bool, smaller_is_better: bool = False) -> str:
-    """Return the verdict on one cell.
+def judge(
+    printed: Number, measured: Measurement, gap: float, *, baseline: bool, smaller_is_better: bool = False
+) -> str:
+    """Return the verdict on one cell; `gap` is the `tolerance`, which an interval of seeds does not need.
 
     Examples
     --------
-    >>> judge(Number(1.0), Measurement(0.967, n=30), baseline=False)
+    >>> judge(Number(1.0), Measurement(0.967, n=30), 0.05, baseline=False)
     'held'
-    >>> judge(Number(1.0), Measurement(0.8, n=30), baseline=False)
+    >>> judge(Number(1.0), Measurement(0.8, n=30), 0.05, baseline=False)
     'not held'
     """
     if measured.low is not None and measured.high is not None:
@@ -25,7 +27,6 @@ def judge(printed: Number, measured: Measurement, *, baseline: bool, smaller_is_
         if smaller_is_better:
             worse, better = better, worse
     else:
-        gap = tolerance(printed, measured)
         worse = printed.value < measured.value - gap
         better = printed.value > measured.value + gap
     if baseline:
@@ -38,17 +39,25 @@ def _outside(value: float, low: float, high: float) -> tuple[bool, bool]:
     return value < low - 1e-4, value > high + 1e-4
 
 
-def tolerance(printed: Number, measured: Measurement) -> float:
-    """Return twice the joint standard error, but at least one sample and one printed digit."""
-    n, repeats = measured.n or 1, measured.repeats or 1
-    variance = _variance(measured.value, measured.std, n, repeats) + _variance(printed.value, printed.std, n, N_SPLITS)
-    return max(2 * math.sqrt(variance), 1 / n, 1e-3)
+def tolerance(printed: Number, measured: Measurement, n_printed: int, *, samples: bool = True) -> float:
+    """Return twice the joint standard error, but at least one sample and one printed digit.
 
-
-def _variance(share: float, std: float | None, n: int, repeats: int) -> float:
-    """Variance of a proportion of n samples, or of the mean over repeated splits, whichever is larger.
-
-    Splits share the samples of one dataset, so their mean does not average out which samples were drawn.
+    Parameters
+    ----------
+    printed, measured : the two numbers
+    n_printed : samples that the paper tested
+    samples : whether the chance in which samples were drawn counts
+        Splits of one draw share its samples, so that their mean does not average it out. False leaves the error of the
+        mean over the splits alone.
     """
-    proportion = share * (1 - share) / n
-    return proportion if std is None else max(proportion, std**2 / repeats)
+    n = measured.n or 1
+    paper = _variance(printed.value, printed.std, N_SPLITS, n_printed if samples else None)
+    once = samples and measured.n_draws == 1
+    ours = _variance(measured.value, measured.std, measured.repeats or 1, n if once else None)
+    return max(2 * math.sqrt(paper + ours), 1 / n, 1e-3)
+
+
+def _variance(share: float, std: float | None, repeats: int, n: int | None) -> float:
+    """Variance of the mean over repeats, or of a proportion of n samples where it is larger or the only one."""
+    over_splits = 0.0 if std is None else std**2 / repeats
+    return over_splits if n is None else max(over_splits, share * (1 - share) / n)
