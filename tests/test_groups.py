@@ -42,7 +42,7 @@ def change(sets, space, normalize, aggregate, n=1024, frame="fixed"):
 PLANE = [
     (space, normalize, aggregate)
     for space, normalize, aggregate in itertools.product(["euclidean", "circular"], NORMALIZATIONS, AGGREGATIONS)
-    if SPACES[space].linear or AGGREGATIONS[aggregate].needs != "even"
+    if SPACES[space].unit_directions or AGGREGATIONS[aggregate].needs != "even"
 ]
 
 

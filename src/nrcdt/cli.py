@@ -99,7 +99,7 @@ def features(
         int | None, typer.Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")
     ] = None,
     space: Annotated[
-        str | None, typer.Option(help="euclidean, circular or rotation, for points and meshes.", show_default=False)
+        str | None, typer.Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
     ] = None,
     directions: Annotated[int, typer.Option(min=1, help="Number of directions.")] = 256,
     quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles.")] = 256,

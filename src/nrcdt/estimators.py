@@ -203,14 +203,15 @@ class NRCDT(_Slicer):
 
     Parameters
     ----------
-    space : "image", "euclidean", "circular", "rotation", or (phi, directions)
+    space : "image", "euclidean", "circular", "rotation", another name in `SPACES`, a `Space`, or (phi, directions)
         Where the measures live. Images come as (n, height, width), as flattened rows, or as a list of arrays; clouds as
         (n, n_points, d), or as a list of (n_points, d) arrays or (points, weights) pairs; rotations as matrices
         (n, n_rotations, 3, 3) or unit quaternions (n, n_rotations, 4), also in lists and with weights.
     image_shape : (height, width), optional
         Shape of flattened images. Left out, they are square if their length is a square, else one row of pixels.
     n_directions : int
-        Number of directions: equispaced on the circle, Fibonacci on the sphere, Super-Fibonacci on SO(3).
+        Number of directions: equispaced on the circle, Fibonacci on the sphere, Super-Fibonacci on SO(3); each space
+        has its own.
     directions : array, or (array, weights), optional
         Directions to use instead.
     n_radii : int or "auto"

@@ -311,3 +311,102 @@ def _quaternions_from_matrices(matrices: Array, name: str) -> Array:
     from scipy.spatial.transform import Rotation
 
     return np.asarray(np.roll(Rotation.from_matrix(matrices).as_quat(), 1, axis=1), dtype=matrices.dtype)
+
+
+def check_sphere(X: Any) -> list[Cloud]:
+    """Return clouds of unit vectors in space from an (n, N, 3) array, or from arrays or (points, weights) pairs.
+
+    Examples
+    --------
+    >>> check_sphere([[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]])[0].points.shape
+    (2, 3)
+    """
+    return check_points(X, "points on the sphere, of shape (n_points, 3)", _unit_vectors)
+
+
+def _unit_vectors(points: Array, name: str) -> Array:
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise ValueError(
+            f"{name} must hold points on the sphere, of shape (n_points, 3); got shape {points.shape}. "
+            "Turn longitude and latitude into x, y, z first."
+        )
+    lengths = np.linalg.norm(points, axis=1)
+    bad = np.flatnonzero(np.abs(lengths - 1) > ROTATION_TOLERANCE)
+    if len(bad):
+        raise ValueError(
+            f"{name} must hold points of length one; got length {lengths[bad[0]]:g} in row {bad[0]}. "
+            "Divide each point by its norm."
+        )
+    return np.asarray(points / lengths[:, np.newaxis])
+
+
+def check_hyperbolic(X: Any) -> list[Cloud]:
+    """Return clouds in hyperbolic space: the last d coordinates of the Lorentz model.
+
+    A cloud comes in the Poincare ball, as (N, d) points shorter than one, or in the Lorentz model, as (N, d + 1) points
+    with first coordinate sqrt(1 + the others squared), which are never shorter than one: so nobody has to say which.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_ball, in_lorentz = [[0.0, 0.5]], [[5 / 3, 0.0, 4 / 3]]
+    >>> [cloud.points.round(3) for cloud in check_hyperbolic([in_ball, in_lorentz])]
+    [array([[0.   , 1.333]]), array([[0.   , 1.333]])]
+    """
+    clouds = check_points(X, "points in hyperbolic space, of shape (n_points, d)", _hyperboloid)
+    for i, cloud in enumerate(clouds):
+        dimension = clouds[0].points.shape[1]
+        if cloud.points.shape[1] != dimension:
+            raise ValueError(
+                f"X[{i}] must lie in a space of dimension {dimension} like X[0]; got {cloud.points.shape[1]}. "
+                "Points of the Lorentz model have one coordinate more."
+            )
+    return clouds
+
+
+def _hyperboloid(points: Array, name: str) -> Array:
+    wide = points.astype(np.float64)
+    squares = (wide**2).sum(axis=1) if points.ndim == 2 else np.zeros(0)
+    in_ball = bool((squares < 1).all())
+    if points.ndim != 2 or points.shape[1] < (2 if in_ball else 3):
+        raise ValueError(
+            f"{name} must hold points of the Poincare ball, of shape (n_points, d), or of the Lorentz model, of shape "
+            f"(n_points, d + 1), with d at least 2; got shape {points.shape}. One row per point."
+        )
+    if in_ball:
+        return np.asarray(2 * wide / (1 - squares)[:, np.newaxis], dtype=points.dtype)
+    excess = np.abs(2 * wide[:, 0] ** 2 - squares - 1) / squares.clip(1)
+    bad = np.flatnonzero((excess > ROTATION_TOLERANCE) | (wide[:, 0] < 0))
+    if len(bad):
+        row = bad[squares[bad].argmax()]
+        raise ValueError(
+            f"{name} must hold points shorter than one (Poincare ball), or with first coordinate sqrt(1 + the others "
+            f"squared) (Lorentz model); got length {np.sqrt(squares[row]):g} in row {row}. Move it into the ball."
+        )
+    return points[:, 1:]
+
+
+def check_vertex_weights(X: Any, n_vertices: int) -> list[Array]:
+    """Return non-negative weights from an (n, n_vertices) array, or from a sequence of rows.
+
+    Examples
+    --------
+    >>> check_vertex_weights([[0, 1, 2]], 3)
+    [array([0., 1., 2.])]
+    """
+    if not is_rows(X) or len(X) == 0:
+        raise ValueError(
+            f"X must be a batch of weights, of shape (n_samples, {n_vertices}); got "
+            f"{f'shape {X.shape}' if isinstance(X, np.ndarray) else repr(X)[:60]}. For one sample pass [X]."
+        )
+    rows = [as_floats(row, f"X[{i}]") for i, row in enumerate(X)]
+    for i, row in enumerate(rows):
+        if row.shape != (n_vertices,):
+            raise ValueError(f"X[{i}] must have one weight for each of {n_vertices} vertices; got shape {row.shape}.")
+        low, high = check_finite(row, f"X[{i}]")
+        if low < 0 or high == 0:
+            raise ValueError(
+                f"X[{i}] must hold non-negative weights with positive sum; got a minimum of {low:g} and a maximum of "
+                f"{high:g}. Clip them or drop the sample."
+            )
+    return [row if SMALLEST < float(row.max()) < LARGEST else np.asarray(row / row.max()) for row in rows]

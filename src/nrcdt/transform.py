@@ -111,7 +111,7 @@ def refuse_directions(aggregations: Sequence[Aggregation], directions: Array, sp
                 f"got directions of shape {directions.shape} in the {space.name} space. "
                 "Use 'max', or plane directions sorted by angle."
             )
-        if one.needs == "even" and not (space.linear and evenly_spread(directions)):
+        if one.needs == "even" and not (space.unit_directions and evenly_spread(directions)):
             raise ValueError(
                 f"aggregate {one.name!r} must have directions spread evenly over a circle or a sphere; "
                 f"got directions of shape {directions.shape} in the {space.name} space. "

@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .. import directions as sets
-from ..measures import Cloud, check_clouds, check_images, check_points, check_rotations
+from ..measures import (
+    Cloud,
+    check_clouds,
+    check_hyperbolic,
+    check_images,
+    check_points,
+    check_rotations,
+    check_sphere,
+)
 from ..slices import Array, Atoms, Phi
-from . import circular, euclidean, image, rotation
-
-
-@dataclass(frozen=True)
-class Space:
-    """What the corridor needs to know about a space.
-
-    Attributes
-    ----------
-    name : str
-    check : turns user input into a list of measures, or raises
-    dimension : of the directions that one measure asks for
-    directions : makes n directions of that dimension
-    slices : cuts one measure along directions, into Atoms, or into Bins where there are `densities`
-    group : the maps under which slices only change places, shift and scale
-    linear : whether phi is linear, so that a shift of the measure shifts each slice by its own amount
-    unit_directions : whether directions have length one
-    densities : whether slices are Bins, whose number is a third argument of `slices`
-    """
-
-    name: str
-    check: Callable[..., list[Any]]
-    dimension: Callable[[Any], int]
-    directions: Callable[[int, int], Array]
-    slices: Callable[..., Any]
-    group: str
-    linear: bool
-    densities: bool = False
-    unit_directions: bool = False
-
-
-def _columns(cloud: Cloud) -> int:
-    return int(cloud.points.shape[1])
-
+from . import circular, euclidean, hyperbolic, image, rotation, sphere
+from .crystal import crystal_space
+from .manifold import manifold_space, manifold_spaces
+from .space import Space, columns
 
 SPACES: dict[str, Space] = {
     space.name: space
@@ -63,7 +39,7 @@ SPACES: dict[str, Space] = {
         Space(
             name="euclidean",
             check=check_clouds,
-            dimension=_columns,
+            dimension=columns,
             directions=sets.sphere,
             slices=euclidean.slices,
             group="affine maps",
@@ -73,7 +49,7 @@ SPACES: dict[str, Space] = {
         Space(
             name="circular",
             check=check_clouds,
-            dimension=_columns,
+            dimension=columns,
             directions=sets.shells,
             slices=circular.slices,
             group="similarities",
@@ -89,6 +65,48 @@ SPACES: dict[str, Space] = {
             linear=False,
             unit_directions=True,
         ),
+        Space(
+            name="sphere_vertical",
+            check=check_sphere,
+            dimension=lambda _: 2,
+            directions=sets.sphere,
+            slices=sphere.vertical_slices,
+            group="rotations about the z axis, reflections that keep it",
+            linear=False,
+            unit_directions=True,
+        ),
+        Space(
+            name="sphere_parallel",
+            check=check_sphere,
+            dimension=lambda _: 3,
+            directions=lambda n, d: sets.fibonacci(n),
+            slices=sphere.parallel_slices,
+            group="rotations and reflections of the sphere",
+            linear=False,
+            unit_directions=True,
+        ),
+        Space(
+            name="hyperbolic_horospherical",
+            check=check_hyperbolic,
+            dimension=columns,
+            directions=sets.sphere,
+            slices=hyperbolic.horospherical_slices,
+            group="isometries of hyperbolic space",
+            linear=False,
+            unit_directions=True,
+        ),
+        Space(
+            name="hyperbolic_geodesic",
+            check=check_hyperbolic,
+            dimension=columns,
+            directions=sets.sphere,
+            slices=hyperbolic.geodesic_slices,
+            group="isometries of hyperbolic space",
+            linear=False,
+            unit_directions=True,
+        ),
+        crystal_space("cubic"),
+        crystal_space("hexagonal"),
     )
 }
 
@@ -125,4 +143,4 @@ def find_space(space: str | Space | tuple[Phi, Any]) -> Space:
     return SPACES[space]
 
 
-__all__ = ["SPACES", "Space", "find_space", "own_space"]
+__all__ = ["SPACES", "Space", "crystal_space", "find_space", "manifold_space", "manifold_spaces", "own_space"]

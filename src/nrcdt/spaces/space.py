@@ -1,0 +1,43 @@
+"""What a space says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..measures import Cloud
+from ..slices import Array
+
+
+@dataclass(frozen=True)
+class Space:
+    """What the corridor needs to know about a space.
+
+    Attributes
+    ----------
+    name : str
+    check : turns user input into a list of measures, or raises
+    dimension : of the directions that one measure asks for
+    directions : makes n directions of that dimension
+    slices : cuts one measure along directions, into Atoms, or into Bins where there are `densities`
+    group : the maps under which slices only change places, shift and scale
+    linear : whether phi is linear, so that a shift of the measure shifts each slice by its own amount
+    unit_directions : whether directions have length one
+    densities : whether slices are Bins, whose number is a third argument of `slices`
+    """
+
+    name: str
+    check: Callable[..., list[Any]]
+    dimension: Callable[[Any], int]
+    directions: Callable[[int, int], Array]
+    slices: Callable[..., Any]
+    group: str
+    linear: bool
+    densities: bool = False
+    unit_directions: bool = False
+
+
+def columns(cloud: Cloud) -> int:
+    """Return the number of coordinates of a cloud, for spaces whose directions have as many."""
+    return int(cloud.points.shape[1])
