@@ -11,7 +11,7 @@ copyright = "The nrcdt developers"
 version = release = nrcdt.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["performance/*.md", "_build"]
+exclude_patterns = ["performance/*.md", "beyond/*.md", "_build"]
 default_role = "literal"
 html_theme = "furo"
 html_title = "nrcdt"

@@ -107,9 +107,11 @@ def features(
         list[str] | None,
         typer.Option(help="max, tv, spectrum, ... (see the docs); may be repeated. Left out: max."),
     ] = None,
+    frame: Annotated[str, typer.Option(help="fixed, or whitened (fewer directions suffice).")] = "fixed",
     normalize: Annotated[
         str, typer.Option(help="standardize, winsorize, median, center, global or none.")
     ] = "standardize",
+    trim: Annotated[float, typer.Option(help="Share left out at either end of slices; 0.1 against specks.")] = 0.0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1,
 ) -> None:
     """Write a table of affine-invariant features of pictures, point clouds or meshes.
@@ -131,7 +133,8 @@ def features(
         chosen_space = _space_for(kind, space)
         chosen = list(dict.fromkeys(aggregate or ["max"]))
         how = None if normalize == "none" else normalize
-        settings = {"n_directions": directions, "n_quantiles": quantiles, "normalize": how, "n_jobs": jobs}
+        settings: dict[str, Any] = {"n_directions": directions, "n_quantiles": quantiles, "n_jobs": jobs}
+        settings |= {"frame": frame, "normalize": how, "trim": trim}
         work = _Work(chosen_space, chosen, settings)
         _walk(files, work, _reader(kind, ink.value, surface))
         if work.names:

@@ -1,0 +1,141 @@
+"""Accuracy against the strength of disturbances: ``python robustness.py [--out DIR] [--quick]``.
+
+Nearest template, one clean template per class. In the plane: 16 synthetic watermarks under random affine maps. In
+space: furniture under random affine maps, where NRCDT_DATA has it. Writes robustness.json and a picture for each.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.metrics import pairwise_distances_argmin
+
+from nrcdt import AGGREGATIONS, NRCDT
+from nrcdt.datasets import bars, distorted, distorted_clouds, elastic, load_furniture, salt, watermarks
+from nrcdt.datasets.registry import locate
+from nrcdt.plot import COLOURS, STYLES
+
+COMBINED = ["tv", "spectrum"]
+SETTINGS = {"frame": "whitened", "n_directions": 128, "n_quantiles": 128, "n_jobs": -1}
+
+
+def planar(quick):
+    """Yield name, unit, and pairs of strength and disturbed images."""
+    templates = watermarks(16, size=128)[0]
+    copies, labels = distorted(templates, 1 if quick else 5, random_state=0, shift=(-8, 8))
+    changes = {
+        ("specks", "number of specks"): ((0, 1, 2, 4, 8), lambda n: salt(copies, n, 1.0, random_state=0)),
+        ("veil", "grey level of the ground"): ((0, 0.0005, 0.001, 0.002, 0.005), lambda v: (1 - v) * copies + v),
+        ("strokes missing", "gaps of 4 pixels"): ((0, 1, 2, 4, 8), lambda n: bars(copies, n, 4, random_state=0)),
+        ("waves", "amplitude, 1 is the paper's"): ((0, 1, 2, 4, 8), lambda a: elastic(copies, a, random_state=0)),
+    }
+    for (name, unit), (strengths, change) in changes.items():
+        yield name, unit, templates, labels, [(strength, change(strength)) for strength in strengths]
+
+
+def spatial(quick):
+    """Yield the same for clouds; every disturbance acts on the affine copy."""
+    templates = load_furniture().samples[:: 4 if quick else 2]
+    copies, labels = distorted_clouds(templates, 1 if quick else 3, random_state=0)
+    changes = {
+        ("jitter", "noise, in spreads of the shape"): ((0, 0.01, 0.02, 0.05, 0.1), jitter),
+        ("outliers", "share of points anywhere"): ((0, 0.005, 0.01, 0.02, 0.05), outliers),
+        ("uneven density", "strength of the preference for one side"): ((0, 0.25, 0.5, 1, 2), uneven),
+        ("few points", "points left of 2048"): ((2048, 1024, 512, 256, 128), few),
+    }
+    for (name, unit), (strengths, change) in changes.items():
+        disturbed = [
+            (strength, [change(cloud, strength, np.random.default_rng(i)) for i, cloud in enumerate(copies)])
+            for strength in strengths
+        ]
+        yield name, unit, templates, labels, disturbed
+
+
+def jitter(cloud, strength, rng):
+    return cloud + strength * cloud.std(axis=0).mean() * rng.normal(size=cloud.shape)
+
+
+def outliers(cloud, share, rng):
+    moved = cloud.copy()
+    chosen = rng.permutation(len(cloud))[: round(share * len(cloud))]
+    low, high = cloud.min(axis=0), cloud.max(axis=0)
+    moved[chosen] = rng.uniform(2 * low - high, 2 * high - low, size=(len(chosen), 3))
+    return moved
+
+
+def uneven(cloud, strength, rng):
+    axis = rng.normal(size=3)
+    heights = (cloud - cloud.mean(axis=0)) @ axis
+    weights = np.exp(strength * heights / heights.std())
+    return cloud[rng.choice(len(cloud), len(cloud) // 2, replace=False, p=weights / weights.sum())]
+
+
+def few(cloud, n_points, rng):
+    return cloud[rng.permutation(len(cloud))[:n_points]]
+
+
+def methods(space):
+    """Yield name, aggregation and settings."""
+    flat = space == "image"
+    for name, aggregation in AGGREGATIONS.items():
+        if flat or aggregation.needs != "circle":
+            yield name, name, {}
+    best = COMBINED if flat else "mean_abs"
+    if flat:
+        yield " + ".join(COMBINED), COMBINED, {}
+    yield "max, trim 0.1", "max", {"trim": 0.1}
+    yield f"{'tv + spectrum' if flat else 'mean_abs'}, trim 0.1", best, {"trim": 0.1}
+    yield "max, winsorize", "max", {"normalize": "winsorize"}
+    yield "max, median", "max", {"normalize": "median"}
+
+
+def curves(space, problem):
+    name, unit, templates, labels, disturbed = problem
+    entries = []
+    for method, aggregate, more in methods(space):
+        model = NRCDT(space, aggregate=aggregate, **SETTINGS, **more).fit(list(templates))
+        rows = model.transform(list(templates)).astype(np.float64)
+        shares = []
+        for _, samples in disturbed:
+            found = pairwise_distances_argmin(model.transform(list(samples)).astype(np.float64), rows)
+            shares.append(round(float(np.mean(found == labels)), 4))
+        entries.append({"method": method, "accuracy": shares})
+    return {"disturbance": name, "unit": unit, "strengths": [one for one, _ in disturbed], "curves": entries}
+
+
+def picture(panels):
+    figure = Figure(figsize=(9, 7.5), layout="constrained")
+    for ax, panel in zip(figure.subplots(2, 2, sharey=True).flat, panels, strict=True):
+        places = range(len(panel["strengths"]))
+        for i, curve in enumerate(panel["curves"]):
+            style = {"color": COLOURS[i % len(COLOURS)], "linestyle": STYLES[i // len(COLOURS)]}
+            ax.plot(places, curve["accuracy"], marker=".", label=curve["method"], **style)
+        ax.set_xticks(places, [f"{strength:g}" for strength in panel["strengths"]])
+        ax.set(title=panel["disturbance"], xlabel=panel["unit"], ylim=(-0.02, 1.02))
+    figure.supylabel("accuracy, nearest template")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside right center", fontsize=8)
+    return figure
+
+
+def main(out, quick):
+    out.mkdir(parents=True, exist_ok=True)
+    found = {}
+    for name, space, make in (("plane", "image", planar), ("space", "euclidean", spatial)):
+        if space == "euclidean" and locate("furniture") is None:
+            continue
+        found[name] = []
+        for problem in make(quick):
+            found[name].append(curves(space, problem))
+            print(name, problem[0], flush=True)
+        picture(found[name]).savefig(out / f"robustness_{name}.png", dpi=110)
+    (out / "robustness.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("nrcdt-beyond"))
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args()
+    main(arguments.out, arguments.quick)
