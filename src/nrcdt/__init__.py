@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .aggregate import AGGREGATIONS
+    from .classifiers import NearestSubspace
     from .distances import sliced_wasserstein
     from .estimators import NRCDT, RCDT, nrcdt, rcdt
     from .groups import invariance
@@ -24,6 +25,7 @@ __all__ = [
     "NRCDT",
     "RCDT",
     "SPACES",
+    "NearestSubspace",
     "back_projection",
     "cdt",
     "invariance",
@@ -37,6 +39,7 @@ __all__ = [
 
 _HOMES = {
     "aggregate": ("AGGREGATIONS",),
+    "classifiers": ("NearestSubspace",),
     "distances": ("sliced_wasserstein",),
     "estimators": ("NRCDT", "RCDT", "nrcdt", "rcdt"),
     "groups": ("invariance",),

@@ -162,7 +162,7 @@ def _one_kind(files: list[Path]) -> Kind:
 def _space_for(kind: Kind, space: str | None) -> str:
     from .spaces import SPACES, find_space
 
-    fitting = [name for name, one in SPACES.items() if one.densities == (kind == "image")]
+    fitting = ["image"] if kind == "image" else [name for name, one in SPACES.items() if not one.densities]
     if space is None:
         return fitting[0]
     if find_space(space).name not in fitting:
@@ -284,6 +284,100 @@ def _good_sample(densities: bool, dimension: int) -> Array:
 
     points = np.random.default_rng(0).normal(size=(64, dimension))
     return np.ones((8, 8)) if densities else points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+@app.command()
+def audit(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, or folders of files, of one kind.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the report.")] = Path("nrcdt-audit"),
+    samples: Annotated[int, typer.Option(min=1, help="Randomly mapped copies of each class, at least.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random maps.")] = 0,
+    target: Annotated[float, typer.Option(help="Accuracy that is asked for.")] = 1.0,
+    ink: Annotated[Ink, typer.Option(help="Which side of the paper level is ink.")] = Ink.auto,
+    surface: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")
+    ] = None,
+    space: Annotated[
+        str | None, typer.Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
+    ] = None,
+    directions: Annotated[int, typer.Option(min=1, help="Number of directions to ask about.")] = 256,
+    quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles to ask about.")] = 256,
+    frame: Annotated[str, typer.Option(help="fixed or whitened.")] = "fixed",
+    aggregate: Annotated[
+        list[str] | None, typer.Option(help="max, mean_abs and others; may be repeated. Left out: max.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = -1,
+) -> None:
+    """Find out which classes collide, and how few directions and quantiles keep the others apart.
+
+    The class of a file is the sub-folder it lies in; a file that lies in none is a class of its own.
+    Writes audit.html and audit.json.
+
+    Exit code: 0 all files were audited, 1 some failed, 2 nothing was written.
+    """
+    with _one_red_line():
+        from .audit.page import check_folder, write
+        from .files import collect
+
+        check_folder(out)
+        files, left_out = collect(paths)
+        kind = _one_kind(files)
+        if left_out:
+            _say(f"left out: {len(left_out)} files of other kinds, such as {_name(left_out[0])}")
+        how = {"frame": frame, "n_jobs": jobs}
+        work = _KeptWork(_space_for(kind, space), list(dict.fromkeys(aggregate or ["max"])), how)
+        _walk(files, work, _cut_reader(_reader(kind, ink.value, surface), kind))
+        sizes = {"n_directions": directions, "n_quantiles": quantiles}
+        found = _audit(work, paths, n_samples=samples, random_state=seed, target=target, **how, **sizes)
+        page = write(found, out)
+    _show_audit(found, page)
+    if len(work.paths) < len(files):
+        raise typer.Exit(SOME_FAILED)
+
+
+class _KeptWork(_Work):
+    """Keeps the samples that could be read and transformed."""
+
+    def __init__(self, space: str, aggregations: list[str], settings: dict[str, Any]) -> None:
+        super().__init__(space, aggregations, settings)
+        self.paths: list[Path] = []
+        self.samples: list[Any] = []
+
+    def _transform(self, batch: list[tuple[Path, Any]]) -> None:
+        super()._transform(batch)
+        self.paths += [path for path, _ in batch]
+        self.samples += [sample for _, sample in batch]
+
+
+def _cut_reader(read: Callable[[Path], Any], kind: Kind) -> Callable[[Path], Any]:
+    """Cut pictures to their ink as soon as they are read, so that large scans do not pile up."""
+    from .audit.maps import ink_only
+
+    return (lambda path: ink_only(read(path))) if kind == "image" else read
+
+
+def _audit(work: _KeptWork, paths: list[Path], **settings: Any) -> Any:
+    from .audit import audit as run
+    from .audit.files import class_names
+
+    names = work.model.aggregate
+    settings["aggregate"] = names if len(names) > 1 else names[0]
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=ERRORS, transient=True) as progress:
+        bar = progress.add_task("audit", total=None)
+
+        def show(done: int, total: int) -> None:
+            progress.update(bar, completed=done, total=total)
+
+        return run(work.samples, class_names(work.paths, paths), work.space.name, progress=show, **settings)
+
+
+def _show_audit(found: Any, page: Path) -> None:
+    from .audit.page import outcome, rich_tables
+
+    for table in rich_tables(found):
+        OUTPUT.print(table)
+    _say(f"{outcome(found)}\n{found.code}\nOpen {page} in a browser.")
 
 
 @app.command()

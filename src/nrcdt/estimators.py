@@ -35,21 +35,23 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = isinstance(self.space, str) and self.space == "image"
+        tags.input_tags.positive_only = isinstance(self.space, str) and self.space in ("image", "signal")
         tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _measures(self, X: Any, *, reset: bool) -> list[Any]:
-        """Check user input; tables of flattened images go through scikit-learn's own checks first."""
+        """Check user input; tables of images or signals go through scikit-learn's own checks first."""
         space = find_space(self.space)
         if reset:
             self.__dict__.pop("n_features_in_", None)
             self.__dict__.pop("feature_names_in_", None)
-        if space.densities and (issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2)):
+        ragged = space.rows and isinstance(X, Sequence)
+        table = issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2)
+        if space.densities and table and not ragged:
             X = as_floats(X, "X") if isinstance(X, Sequence) else X
-            table = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=reset)
-            X = images_from_rows(table, self.image_shape)
+            rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=reset)
+            X = rows if space.rows else images_from_rows(rows, self.image_shape)
         return space.check(X)
 
     def _fit_plan(self, X: Any) -> tuple[list[Any], Plan]:
@@ -161,7 +163,7 @@ class RCDT(_Slicer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the measures and resolve the settings; nothing is learnt from the data but their dimension."""
         measures, _ = self._fit_plan(X)
-        self.image_shape_ = measures[0].shape if find_space(self.space).densities else None
+        self.image_shape_ = measures[0].shape if isinstance(measures[0], np.ndarray) else None
         return self
 
     def transform(self, X: Any) -> Array:

@@ -14,10 +14,11 @@ from ..measures import (
     check_images,
     check_points,
     check_rotations,
+    check_signals,
     check_sphere,
 )
 from ..slices import Array, Atoms, Phi
-from . import circular, euclidean, hyperbolic, image, rotation, sphere
+from . import circular, euclidean, hyperbolic, image, rotation, signal, sphere
 from .crystal import crystal_space
 from .manifold import manifold_space, manifold_spaces
 from .space import Space, columns
@@ -107,6 +108,18 @@ SPACES: dict[str, Space] = {
         ),
         crystal_space("cubic"),
         crystal_space("hexagonal"),
+        Space(
+            name="signal",
+            check=check_signals,
+            dimension=lambda _: 1,
+            directions=signal.directions,
+            slices=signal.slices,
+            group="affine maps of the line",
+            linear=True,
+            densities=True,
+            rows=True,
+            unit_directions=True,
+        ),
     )
 }
 

@@ -25,6 +25,7 @@ class Space:
     linear : whether phi is linear, so that a shift of the measure shifts each slice by its own amount
     unit_directions : whether directions have length one
     densities : whether slices are Bins, whose number is a third argument of `slices`
+    rows : whether a row of a table is a measure as it stands, not a flattened image
     """
 
     name: str
@@ -35,6 +36,7 @@ class Space:
     group: str
     linear: bool
     densities: bool = False
+    rows: bool = False
     unit_directions: bool = False
 
 

@@ -1,0 +1,82 @@
+"""Random maps that should leave features alone, in every space that can be audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..datasets.affine import random_affine, warp
+from ..measures import Cloud
+from ..slices import Array
+
+MAX_SIDE = 256
+SCALE, SHEAR = (0.5, 1.0), (-15.0, 15.0)
+
+
+def ink_only(image: Array) -> Array:
+    """Cut an image to the box around its ink, and reduce it by a whole factor to at most 256 pixels, as float32.
+
+    Examples
+    --------
+    >>> image = np.zeros((1000, 2000)); image[100:400, 500:1000] = 1
+    >>> ink_only(image).shape
+    (150, 250)
+    """
+    rows, columns = np.nonzero(image)
+    if len(rows):
+        image = image[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    factor = -(-max(image.shape) // MAX_SIDE)
+    height, width = (-(-side // factor) for side in image.shape)
+    room = [(0, factor * new - side) for new, side in zip((height, width), image.shape, strict=True)]
+    blocks = np.pad(image, room).reshape(height, factor, width, factor)
+    return np.asarray(blocks.mean(axis=(1, 3)), dtype=np.float32)
+
+
+def _moved_image(image: Array, rng: np.random.Generator) -> Array:
+    """Move an image on a canvas that is large enough for it before and after."""
+    matrix, shift = random_affine(rng, shift=(-0.5, 0.5))
+    half = np.array(image.shape[::-1]) / 2
+    # Two pixels more, for the shift and for the smear of interpolation.
+    reach = np.abs(matrix) @ half + 2
+    x, y = np.ceil(np.maximum(reach - half, 0)).astype(int)
+    return warp(np.pad(image, ((y, y), (x, x))), matrix, shift)
+
+
+def _orthogonal(dimension: int, rng: np.random.Generator) -> Array:
+    """Draw a rotation, or a rotation and a reflection, uniformly: QR of a Gaussian matrix, with signs of R undone."""
+    q, r = np.linalg.qr(rng.normal(size=(dimension, dimension)))
+    return np.asarray(q * np.sign(np.diagonal(r)))
+
+
+def _affine(dimension: int, rng: np.random.Generator) -> Array:
+    """Draw scales along the axes, then shears of all pairs of axes, then a turn."""
+    slant = np.eye(dimension)
+    upper = np.triu_indices(dimension, 1)
+    slant[upper] = np.tan(np.radians(rng.uniform(*SHEAR, size=len(upper[0]))))
+    return np.asarray(_orthogonal(dimension, rng) @ slant @ np.diag(rng.uniform(*SCALE, size=dimension)))
+
+
+def _similarity(dimension: int, rng: np.random.Generator) -> Array:
+    return rng.uniform(*SCALE) * _orthogonal(dimension, rng)
+
+
+def _moved_by(draw: Callable[[int, np.random.Generator], Array]) -> Callable[[Cloud, np.random.Generator], Cloud]:
+    """Return the function that moves clouds by matrices so drawn; shifts are undone to the last digits anyway."""
+
+    def moved(cloud: Cloud, rng: np.random.Generator) -> Cloud:
+        points = cloud.points.astype(np.float64)
+        return Cloud(points @ draw(points.shape[1], rng).T, cloud.weights)
+
+    return moved
+
+
+# Unit quaternions are turned from the left and from the right by the rotations of R^4, and inverted by a reflection.
+MAPS: dict[str, Callable[[Any, np.random.Generator], Any]] = {
+    "image": _moved_image,
+    "euclidean": _moved_by(_affine),
+    "circular": _moved_by(_similarity),
+    "rotation": _moved_by(_orthogonal),
+    "sphere_parallel": _moved_by(_orthogonal),
+}
