@@ -1,15 +1,26 @@
-"""Distances between measures."""
+"""Distances between measures: sliced Wasserstein, and the aligned distance, which affine maps leave alone.
+
+An affine map turns or reflects a whitened measure and does nothing else. In the plane that is a circular shift of the
+direction axis of its quantiles, after a reversal for reflections. The best shift comes out of one FFT.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from .alignment import Outlook, alignments, outlook
 from .estimators import RCDT
+from .frames import whitening
+from .measures import as_floats, check_finite, positive_integer
 from .quantiles import reference_levels
 from .slices import Array
+from .spaces import find_space
+
+CHUNK_PAIRS = 1024
 
 
 def sliced_wasserstein(X: Any, Y: Any = None, space: Any = "image", **settings: Any) -> Array:
@@ -41,3 +52,160 @@ def sliced_wasserstein(X: Any, Y: Any = None, space: Any = "image", **settings: 
     left = np.asarray(transform.transform(X)) * weights
     right = left if Y is None else np.asarray(transform.transform(Y)) * weights
     return np.asarray(cdist(left, right))
+
+
+def check_max_rotation(max_rotation: Any) -> None:
+    """Refuse what is not an angle between 0 and 180 degrees, or None."""
+    if max_rotation is None:
+        return
+    if isinstance(max_rotation, (bool, str)) or not np.isscalar(max_rotation) or not 0 <= max_rotation <= 180:  # type: ignore[operator]
+        raise ValueError(
+            f"max_rotation must be an angle between 0 and 180 degrees, or None; got {max_rotation!r}. "
+            "None allows every rotation."
+        )
+
+
+def _distances(a: Outlook, b: Outlook, n_directions: int, max_rotation: float | None, reflection: bool) -> Array:
+    """Aligned distances, a few rows of the table at a time."""
+    out = np.empty((len(a.squares), len(b.squares)))
+    rows = max(1, CHUNK_PAIRS // len(b.squares))
+    for start in range(0, len(out), rows):
+        part = Outlook(*(field[start : start + rows] for field in a))
+        peak = alignments(part, b, n_directions, max_rotation, reflection)
+        out[start : start + rows] = np.sqrt(peak.squares[..., 0])
+    return out
+
+
+def aligned(
+    X: Any,
+    Y: Any = None,
+    space: Any = "image",
+    *,
+    n_directions: int = 64,
+    n_quantiles: int = 64,
+    max_rotation: float | None = None,
+    reflection: bool = True,
+    n_radii: int | Literal["auto"] = "auto",
+    n_jobs: int | None = None,
+) -> Array:
+    """Affine-invariant distances in the plane: sliced Wasserstein between whitened measures, best rotation first.
+
+    Parameters
+    ----------
+    X, Y : images, or clouds in the plane
+        Without Y, distances are taken within X. One image against many: ``aligned([image], many)``.
+    space : "image" or "euclidean"
+    n_directions, n_quantiles, n_radii, n_jobs : as for `RCDT`
+    max_rotation : degrees, optional
+        For pictures that are roughly upright. The affine map between two pictures is a stretch followed by a rotation
+        (its polar decomposition), with a left-right mirror between the two if it reflects. Only maps with a rotation
+        up to this angle are considered.
+    reflection : bool
+        Whether mirrored pictures count as alike.
+
+    Returns
+    -------
+    array of shape (n_X, n_Y)
+        Root mean squares over directions and quantiles, in units of the spread of the measures. Without
+        `max_rotation` this is a metric on measures up to affine maps; with it the triangle inequality is lost.
+
+    See Also
+    --------
+    AlignedMetric : the same for features, as a scikit-learn metric.
+    nrcdt.registration.register : the affine map that goes with the distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cloud, other = np.random.default_rng(0).exponential(size=(2, 100, 2))
+    >>> moved = cloud @ [[1.0, 0.5], [-3.0, 0.2]] + 7
+    >>> aligned([cloud], [moved, other], "euclidean").round(2)
+    array([[0.02, 0.22]])
+    """
+    check_max_rotation(max_rotation)
+    settings = {"n_directions": n_directions, "n_quantiles": n_quantiles, "n_radii": n_radii, "n_jobs": n_jobs}
+    left = _look_at(X, space, settings)
+    right = left if Y is None else _look_at(Y, space, settings)
+    return _distances(left, right, n_directions, max_rotation, reflection)
+
+
+def _look_at(X: Any, space: Any, settings: dict[str, Any]) -> Outlook:
+    measures = plane_measures(X, space)
+    quantiles = RCDT(space, frame="whitened", **settings).fit(measures).quantiles(measures)
+    return outlook(quantiles, np.stack([whitening(measure).matrix for measure in measures]))
+
+
+def plane_measures(X: Any, space: Any) -> list[Any]:
+    """Check images or plane clouds; refuse spaces in which nothing can be aligned around a circle."""
+    found = find_space(space)
+    if not found.linear:
+        raise ValueError(
+            f"space must be 'image' or 'euclidean' to be aligned; got {found.name!r}. "
+            "Elsewhere affine maps do more than turn the directions."
+        )
+    measures = found.check(X)
+    if found.dimension(measures[0]) != 2:
+        raise ValueError(
+            f"X must lie in the plane to be aligned; got clouds in {found.dimension(measures[0])} dimensions. "
+            "nrcdt.registration.register aligns two clouds in space."
+        )
+    return measures
+
+
+@dataclass(frozen=True)
+class AlignedMetric:
+    """Aligned distance between features, as a metric for scikit-learn: rows of ``RCDT(frame="whitened")``.
+
+    Parameters
+    ----------
+    n_directions, n_quantiles : as in the `RCDT` that made the rows
+    max_rotation : degrees, optional
+        Bounds the rotation between the whitened measures: rows do not tell how they were whitened. For pictures whose
+        ink is twice as long as it is wide, that is within 7 degrees of what `aligned` bounds; for 4 to 1, within 21.
+        Say ``algorithm="brute"`` then: trees need the triangle inequality.
+    reflection : as for `aligned`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from nrcdt import RCDT
+    >>> from nrcdt.datasets import distorted, watermarks
+    >>> drawings, names = watermarks(3, size=64)
+    >>> copies, labels = distorted(drawings, 2, random_state=0, shift=(-5, 5))
+    >>> features = RCDT(frame="whitened", n_directions=32, n_quantiles=32)
+    >>> nearest = KNeighborsClassifier(1, metric=AlignedMetric(32, 32))
+    >>> make_pipeline(features, nearest).fit(drawings, names).score(copies, np.array(names)[labels])
+    1.0
+    """
+
+    n_directions: int = 64
+    n_quantiles: int = 64
+    max_rotation: float | None = None
+    reflection: bool = True
+
+    def __post_init__(self) -> None:
+        positive_integer(self.n_directions, "n_directions", "64 is a good start.")
+        positive_integer(self.n_quantiles, "n_quantiles", "64 is a good start.")
+        check_max_rotation(self.max_rotation)
+
+    def __call__(self, x: Array, y: Array) -> float:
+        """Return the distance of two rows of n_directions * n_quantiles features."""
+        return float(self.pairwise(np.atleast_2d(x), np.atleast_2d(y))[0, 0])
+
+    def pairwise(self, X: Any, Y: Any = None) -> Array:
+        """Return distances of shape (n_X, n_Y) between rows, one or many; much faster than one by one."""
+        left = self._outlook(X, "X")
+        right = left if Y is None else self._outlook(Y, "Y")
+        return _distances(left, right, self.n_directions, self.max_rotation, self.reflection)
+
+    def _outlook(self, rows: Any, name: str) -> Outlook:
+        array = as_floats(rows, name)
+        if array.ndim != 2 or len(array) == 0 or array.shape[1] != self.n_directions * self.n_quantiles:
+            raise ValueError(
+                f"{name} must have rows of {self.n_directions} directions x {self.n_quantiles} quantiles; "
+                f"got shape {array.shape}. Use the rows and the settings of RCDT(frame='whitened')."
+            )
+        check_finite(array, name)
+        return outlook(array.reshape(len(array), self.n_directions, self.n_quantiles))

@@ -5,6 +5,7 @@ has a twin of the same name in `reference.py`, which says what is computed; thes
 
     shadows.py   strip_sums, back_project              moments of pixels, one table of polynomials per direction
     order.py     step_quantiles, projected_quantiles   buckets, then a network that compares neighbours only
+    align.py     resample, pull, settle                one pass over the pixels, or over the ink per step
     here         linear_quantiles                      one walk along the cumulative masses
                  row_moments, shift_and_scale          one row at a time, while it is in the cache
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .align import pull, resample, settle
 from .order import projected_quantiles, step_quantiles
 from .reference import STEP_TOLERANCE
 from .shadows import back_project, strip_sums
@@ -26,7 +28,10 @@ __all__ = [
     "back_project",
     "linear_quantiles",
     "projected_quantiles",
+    "pull",
+    "resample",
     "row_moments",
+    "settle",
     "shift_and_scale",
     "step_quantiles",
     "strip_sums",

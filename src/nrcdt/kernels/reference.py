@@ -16,6 +16,10 @@ IntArray = np.ndarray[Any, np.dtype[np.integer[Any]]]
 STEP_TOLERANCE = 1e-12
 # Along an axis shadows are boxes: a line on a pixel border is counted to the pixel before it.
 AXIS, NUDGE = 1e-15, 1e-9
+# Ink that lies on ink has no slope: these keep the equations of `settle` solvable.
+DAMPING, FLOOR = 1.001, 1e-9
+# Pixels on the rim stay inside when a map is rounded.
+SLACK = 1e-9
 
 
 def shadow_cumulative(z: FloatArray, a: float, b: float) -> FloatArray:
@@ -147,3 +151,95 @@ def shift_and_scale(quantiles: FloatArray, shifts: FloatArray, scales: FloatArra
     """Subtract and multiply each quantile function in place (Algorithm 1, line 6)."""
     quantiles[:] = (quantiles.astype(np.float64) - shifts[..., np.newaxis]) * scales[..., np.newaxis]
     return quantiles
+
+
+def pull(
+    points: FloatArray,
+    matrix: FloatArray,
+    field: FloatArray,
+    corner: FloatArray,
+    centre: FloatArray,
+    radius: float,
+    back: bool,
+    out: FloatArray,
+) -> float:
+    """Add to `out`, of shape (6, 7), the normal equations that pull points to where a field of distances is zero.
+
+    Points (x, y) go through `matrix`, of shape (2, 3), and are looked up in the field, whose first pixel is `corner`.
+    The unknowns are e and s of a further map y -> y + e (y - centre) + s, row by row, after the one from a to b. With
+    `back` the points are those of b and `matrix` is the inverse: distances and slopes then count in pixels of b.
+    Distances well above `radius` have next to no weight. Returns the mean distance, cut off at `radius`.
+    """
+    linear = matrix[:, :2]
+    scale = 1 / np.sqrt(abs(np.linalg.det(linear))) if back else 1.0
+    cost = 0.0
+    for point in points:
+        place = linear @ point + matrix[:, 2]
+        distance, slope = _distance_at(field, place - corner)
+        gradient = -scale * slope @ linear if back else slope
+        lever = (point if back else place) - centre
+        distance *= scale
+        row = np.concatenate([gradient[0] * lever, gradient[1] * lever, gradient])
+        weight = 1 / (1 + (distance / radius) ** 2) ** 2 / len(points)
+        out[:, :6] += weight * np.outer(row, row)
+        out[:, 6] += weight * distance * row
+        cost += min(distance, radius)
+    return float(cost / len(points))
+
+
+def settle(
+    matrix: FloatArray,
+    points_a: FloatArray,
+    field_a: FloatArray,
+    corner_a: FloatArray,
+    points_b: FloatArray,
+    field_b: FloatArray,
+    corner_b: FloatArray,
+    centre: FloatArray,
+    radius: float,
+    n_steps: int,
+) -> tuple[FloatArray, float]:
+    """Take steps with a map from a to b, of shape (2, 3), that bring the points of each to the zeros of the other.
+
+    Returns the map, and the sum of the two mean distances before the last step, cut off at `radius`: see `pull`.
+    """
+    cost = 0.0
+    for _ in range(n_steps):
+        whole = np.vstack([matrix, [0, 0, 1]])
+        equations = np.zeros((6, 7))
+        cost = pull(points_a, matrix, field_b, corner_b, centre, radius, False, equations)
+        cost += pull(points_b, np.linalg.inv(whole)[:2], field_a, corner_a, centre, radius, True, equations)
+        equations[np.arange(6), np.arange(6)] = DAMPING * np.diag(equations) + FLOOR
+        step = np.linalg.solve(equations[:, :6], -equations[:, 6])
+        change = np.eye(2) + step[:4].reshape(2, 2)
+        shift = change @ (matrix[:, 2] - centre) + centre + step[4:]
+        matrix = np.column_stack([change @ matrix[:, :2], shift])
+    return matrix, cost
+
+
+def resample(image: FloatArray, matrix: FloatArray, out: FloatArray) -> FloatArray:
+    """Fill `out` with bilinear values of an image at matrix (x, y, 1), of shape (2, 3); zero outside of it."""
+    largest = np.array(image.shape[::-1]) - 1
+    for i, j in np.ndindex(*out.shape):
+        place = matrix @ (j, i, 1)
+        inside = np.clip(place, 0, largest)
+        left, top = inside.astype(int)
+        right, bottom = np.minimum((left + 1, top + 1), largest)
+        fx, fy = inside - (left, top)
+        corners = image[np.ix_((top, bottom), (left, right))]
+        value = np.array([1 - fy, fy]) @ corners @ np.array([1 - fx, fx])
+        out[i, j] = value if np.abs(place - inside).max() <= SLACK else 0.0
+    return out
+
+
+def _distance_at(field: FloatArray, place: FloatArray) -> tuple[float, FloatArray]:
+    """Bilinear value and slopes of a field at (x, y); beyond its rim the value grows with the distance from it."""
+    largest = np.array(field.shape[::-1]) - 1
+    inside = np.clip(place, 0, largest)
+    j, i = np.minimum(inside.astype(int), largest - 1)
+    fx, fy = inside - (j, i)
+    square = field[i : i + 2, j : j + 2]
+    value = np.array([1 - fy, fy]) @ square @ np.array([1 - fx, fx])
+    slope_x = np.array([1 - fy, fy]) @ (square[:, 1] - square[:, 0])
+    slope_y = (square[1] - square[0]) @ np.array([1 - fx, fx])
+    return float(value + np.linalg.norm(place - inside)), np.array([slope_x, slope_y])

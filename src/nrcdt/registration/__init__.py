@@ -1,0 +1,202 @@
+"""Registration: the affine map that takes one measure to another."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..distances import check_max_rotation
+from ..measures import Cloud, check_image, positive_integer
+from ..slices import Array
+from ..spaces import find_space
+from ..transform import Plan, make_plan
+from .clouds import overlap_of_points, refined_map
+from .ink import drawing, overlap, polished, refined, warp
+from .maps import Candidates, rotation_angle
+from .plane import plane_candidates, to_pixels, without_outliers
+from .solid import solid_candidates
+
+__all__ = ["Registration", "overlap", "register", "rotation_angle", "warp"]
+
+N_PEAKS = 4
+N_BEST = 6
+
+
+class Registration(NamedTuple):
+    """The affine map between two measures, and how well it fits.
+
+    Attributes
+    ----------
+    matrix : array of shape (d, d + 1)
+        Takes a point of a, followed by a one, to a point of b. For images: from pixel coordinates (x, y) of a to those
+        of b, where the centre of the first pixel is (0, 0).
+    residual : float
+        Aligned distance: root mean square difference of whitened quantiles. Of a refined map, that of the alignment
+        it started from.
+    overlap : float
+        Images: intersection over union of the ink of a, moved onto b, and that of b, both widened by 2 pixels. Clouds:
+        share of points that have the other cloud nearby. Near 1 for the same thing seen twice.
+    reflected : bool
+        Whether the map mirrors.
+    """
+
+    matrix: Array
+    residual: float
+    overlap: float
+    reflected: bool
+
+
+def register(
+    a: Any,
+    b: Any,
+    space: str = "image",
+    *,
+    n_directions: int = 64,
+    n_quantiles: int = 64,
+    max_rotation: float | None = None,
+    reflection: bool = True,
+    refine: bool = False,
+) -> Registration:
+    """Find the affine map that takes one picture, or one cloud of points, to another.
+
+    Parameters
+    ----------
+    a, b : two images of any sizes, bright ink on dark ground; or two clouds (n_points, d), with d 2 or 3, or pairs
+        (points, weights)
+    space : "image" or "euclidean"
+    n_directions, n_quantiles : as for `RCDT`
+    max_rotation : degrees, optional
+        Bounds the rotation of the map: a stretch, a mirror of x if it reflects, then this rotation.
+    reflection : bool
+        Whether the map may mirror.
+    refine : bool
+        Whether to try several maps and to improve them step by step: for pictures with foreign ink or with gaps, and
+        for different samples of one surface. Takes a few times longer.
+
+    Returns
+    -------
+    Registration (matrix, residual, overlap, reflected)
+
+    See Also
+    --------
+    nrcdt.distances.aligned : distances only, of many measures at once.
+
+    Examples
+    --------
+    >>> from nrcdt.datasets import warp, watermarks
+    >>> drawing = watermarks(1, size=128)[0][0]
+    >>> matrix = np.array([[0.9, 0.3], [-0.2, 0.7]])
+    >>> found = register(drawing, warp(drawing, matrix, [4.0, -3.0]))
+    >>> found.matrix[:, :2].round(2), bool(found.overlap > 0.9), found.reflected
+    (array([[ 0.9,  0.3],
+           [-0.2,  0.7]]), True, False)
+    """
+    check_max_rotation(max_rotation)
+    n_directions = positive_integer(n_directions, "n_directions", "64 is a good start.")
+    n_quantiles = positive_integer(n_quantiles, "n_quantiles", "64 is a good start.")
+    search = _Search(n_directions, n_quantiles, max_rotation, reflection, refine)
+    if space == "image":
+        return _register_images(check_image(a, "a"), check_image(b, "b"), search)
+    if space == "euclidean":
+        return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
+    raise ValueError(f"space must be 'image' or 'euclidean' to be registered; got {space!r}. Others are not affine.")
+
+
+class _Search(NamedTuple):
+    """The options of `register`."""
+
+    n_directions: int
+    n_quantiles: int
+    max_rotation: float | None
+    reflection: bool
+    refine: bool
+
+
+def _register_images(a: Array, b: Array, search: _Search) -> Registration:
+    (a, start_a), (b, start_b) = _cropped(a), _cropped(b)
+    matrices, residuals, reflected = _image_candidates(a, b, search)
+    best, matrix = 0, matrices[0]
+    if search.refine:
+        drawings = drawing(a), drawing(b)
+        better, costs = refined(matrices, *drawings)
+        best = _cheapest(better, costs, search.max_rotation)
+        matrix = polished(better[best], *drawings) if np.isfinite(costs[best]) else matrices[best]
+        matrix = matrix if _within(matrix, search.max_rotation) else better[best]
+    agreement = overlap(a, b, matrix)
+    matrix[:, 2] += start_b - matrix[:, :2] @ start_a
+    return Registration(matrix, float(residuals[best]), agreement, bool(reflected[best]))
+
+
+def _cropped(image: Array) -> tuple[Array, Array]:
+    """Cut an image to its ink: what comes out, and the pixel (x, y) it starts at."""
+    mask = image != 0
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    top, left = rows[0], columns[0]
+    return image[top : rows[-1] + 1, left : columns[-1] + 1], np.array([left, top])
+
+
+def _image_candidates(a: Array, b: Array, search: _Search) -> Candidates:
+    """Maps between pixel coordinates; for refinement several, some of them found without outlying ink."""
+    pairs = [(a, b), (without_outliers(a), without_outliers(b))] if search.refine else [(a, b)]
+    plan = _plane_plan("image", search.n_directions, search.n_quantiles)
+    found = [
+        plane_candidates(*pair, plan, search.max_rotation, search.reflection, N_PEAKS if search.refine else 1)
+        for pair in pairs
+    ]
+    matrices, residuals, reflected = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Candidates(to_pixels(matrices, a.shape, b.shape), residuals, reflected)
+
+
+def _cheapest(matrices: Array, costs: Array, max_rotation: float | None) -> int:
+    """Position of the map with the lowest cost; maps that turn too far become infinitely expensive."""
+    for n, matrix in enumerate(matrices):
+        if not _within(matrix, max_rotation):
+            costs[n] = np.inf
+    return int(np.argmin(costs))
+
+
+def _within(matrix: Array, max_rotation: float | None) -> bool:
+    return max_rotation is None or bool(rotation_angle(matrix) <= max_rotation + 1e-6)
+
+
+def _check_cloud(cloud: Any, name: str) -> Cloud:
+    """Check one cloud; messages of the common check speak of X[0]."""
+    try:
+        (checked,) = find_space("euclidean").check([cloud])
+    except ValueError as error:
+        raise ValueError(str(error).replace("X[0]", name)) from None
+    return Cloud(checked.points.astype(np.float64, copy=False), checked.weights)
+
+
+def _register_clouds(a: Cloud, b: Cloud, search: _Search) -> Registration:
+    dimensions = a.points.shape[1], b.points.shape[1]
+    if dimensions not in ((2, 2), (3, 3)):
+        raise ValueError(
+            f"a and b must both have 2 or 3 coordinates to be registered; got {dimensions[0]} and {dimensions[1]}. "
+            "Project them first."
+        )
+    matrices, residuals, reflected = _cloud_candidates(a, b, search)
+    costs = residuals.copy()
+    better = matrices
+    if search.refine:
+        fits = [refined_map(matrix, a.points, b.points) for matrix in matrices]
+        better, costs = np.stack([matrix for matrix, _ in fits]), np.array([cost for _, cost in fits])
+    best = _cheapest(better, costs, search.max_rotation)
+    matrix = better[best] if np.isfinite(costs[best]) else matrices[best]
+    return Registration(
+        matrix, float(residuals[best]), overlap_of_points(a.points, b.points, matrix), bool(reflected[best])
+    )
+
+
+def _cloud_candidates(a: Cloud, b: Cloud, search: _Search) -> Candidates:
+    options = (search.max_rotation, search.reflection, N_BEST)
+    if a.points.shape[1] == 3:
+        return solid_candidates(a, b, search.n_directions, search.n_quantiles, *options)
+    return plane_candidates(a, b, _plane_plan("euclidean", search.n_directions, search.n_quantiles), *options)
+
+
+@lru_cache(maxsize=8)
+def _plane_plan(space: str, n_directions: int, n_quantiles: int) -> Plan:
+    return make_plan(space, 2, n_directions, None, "auto", n_quantiles, "fixed", None, "uniform")

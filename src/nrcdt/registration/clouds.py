@@ -1,0 +1,63 @@
+"""Points of two clouds on top of each other: how many have company, and a map that gives more of them company."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from ..slices import Array
+from .maps import moved
+
+STEPS = 30
+FAR = 3.0
+SETTLED = 1e-5
+
+
+def overlap_of_points(a: Array, b: Array, matrix: Array) -> float:
+    """Share of the points of a, moved by a map, and of b that have a point of the other nearby.
+
+    Nearby is within twice the median distance, in b, of a point to its nearest neighbour.
+
+    Examples
+    --------
+    >>> points = np.random.default_rng(0).normal(size=(50, 3))
+    >>> overlap_of_points(points, points, np.eye(3, 4))
+    1.0
+    """
+    there, tree = moved(a, matrix), cKDTree(b)
+    spacing = np.median(tree.query(b, 2)[0][:, 1])
+    nearest = tree.query(there)[0], cKDTree(there).query(b)[0]
+    return float(np.mean([np.mean(distances <= 2 * spacing) for distances in nearest]))
+
+
+def refined_map(matrix: Array, a: Array, b: Array) -> tuple[Array, float]:
+    """Match every point with the nearest one of the other cloud, fit a map to the matches, and repeat.
+
+    Matches further apart than a few times the median are left out. Returns the map, and the mean distance of matches
+    both ways, cut off at a few times the distance between neighbours in b.
+    """
+    tree = cKDTree(b)
+    reach = np.sqrt(b.var(axis=0).sum())
+    spacing = np.median(tree.query(b, 2)[0][:, 1])
+    for _ in range(STEPS):
+        there = moved(a, matrix)
+        to_b, in_b = tree.query(there)
+        to_a, in_a = cKDTree(there).query(b)
+        distances = np.concatenate([to_b, to_a])
+        near = distances <= FAR * np.median(distances)
+        sources = np.concatenate([a, a[in_a]])[near]
+        fitted = _fit(sources, np.concatenate([b[in_b], b])[near])
+        change = np.abs(moved(sources, fitted) - moved(sources, matrix)).max()
+        matrix = fitted
+        if change < SETTLED * reach:
+            break
+    return matrix, float(np.mean(np.minimum(distances, FAR * spacing)))
+
+
+def _fit(a: Array, b: Array) -> Array:
+    """Affine map with the least squares of differences."""
+    centre = a.mean(axis=0)
+    design = np.column_stack([a - centre, np.ones(len(a))])
+    solution = np.linalg.lstsq(design, b, rcond=None)[0].T
+    linear = solution[:, :-1]
+    return np.column_stack([linear, solution[:, -1] - linear @ centre])

@@ -1,0 +1,157 @@
+"""Ink of two pictures on top of each other: how much of it agrees, and a map that makes more of it agree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.ndimage import distance_transform_edt, gaussian_filter
+
+from ..kernels import kernels_for
+from ..slices import Array
+from .maps import inverse
+
+REACH = 2
+STEPS = 3
+SHARES = (0.35, 0.18, 0.09, 0.045, 0.03)
+N_POINTS = 300
+KEPT = 3
+LARGEST_CHANGE = 3.0
+FINEST = 1.5
+
+
+def ink(image: Array) -> Array:
+    """Tell which pixels are ink: those above half of the brightest."""
+    return np.asarray(image > image.max() / 2)
+
+
+def warp(image: Array, matrix: Array, shape: tuple[int, int], corner: tuple[float, float] = (0, 0)) -> Array:
+    """Move an image by a map of pixel coordinates (x, y), with bilinear interpolation and zeros from outside.
+
+    Parameters
+    ----------
+    image : array of shape (height, width)
+    matrix : array of shape (2, 3), as `register` returns it
+    shape : (height, width) of the image that comes out
+    corner : (x, y) of its first pixel
+
+    Examples
+    --------
+    >>> image = np.zeros((4, 4)); image[1, 2] = 1
+    >>> np.argwhere(warp(image, np.array([[2.0, 0, 0], [0, 2.0, 1]]), (6, 6)) == 1)
+    array([[3, 4]])
+    """
+    scale = np.sqrt(abs(np.linalg.det(matrix[:, :2])))
+    if scale < 0.7:  # pixels between those of the result count, too
+        image = gaussian_filter(image, 0.5 * np.sqrt(scale**-2 - 1))
+    back = inverse(matrix)
+    back[:, 2] += back[:, :2] @ corner
+    return np.asarray(kernels_for(image).resample(np.ascontiguousarray(image), back, np.empty(shape)))
+
+
+def dilated(mask: Array) -> Array:
+    """Add all pixels within `REACH` of a mask, whose rim of that width has to be empty."""
+    for _ in range(REACH):  # a diamond twice is the disc of radius two
+        out = mask.copy()
+        out[1:] |= mask[:-1]
+        out[:-1] |= mask[1:]
+        out[:, 1:] |= mask[:, :-1]
+        out[:, :-1] |= mask[:, 1:]
+        mask = out
+    return mask
+
+
+def overlap(a: Array, b: Array, matrix: Array) -> float:
+    """Intersection over union of the ink of a, moved by a map, and that of b; both widened by two pixels of b.
+
+    Examples
+    --------
+    >>> image = np.zeros((9, 9)); image[4, 2:7] = 1
+    >>> overlap(image, image, np.eye(2, 3)), round(overlap(image, image, np.array([[1.0, 0, 0], [0, 1, 2]])), 2)
+    (1.0, 0.35)
+    """
+    corners = np.array([(x, y) for x in (0, a.shape[1] - 1) for y in (0, a.shape[0] - 1)])
+    corners = corners @ matrix[:, :2].T + matrix[:, 2]
+    low, high = np.floor(corners.min(axis=0)).astype(int), np.ceil(corners.max(axis=0)).astype(int) + 1
+    moved = ink(warp(a, matrix, tuple((high - low)[::-1]), tuple(low)))
+    start = np.minimum(low, 0)
+    stop = np.maximum(high, b.shape[::-1])
+    ours, theirs = _on_sheet(moved, low, start, stop), _on_sheet(ink(b), np.zeros(2, int), start, stop)
+    return float(np.count_nonzero(ours & theirs) / np.count_nonzero(ours | theirs))
+
+
+def _on_sheet(mask: Array, corner: Array, start: Array, stop: Array) -> Array:
+    """Lay a mask on a sheet that reaches from `start` to `stop`, with a rim for widening it."""
+    width, height = stop - start + 2 * REACH
+    sheet = np.zeros((height, width), bool)
+    x, y = corner - start + REACH
+    sheet[y : y + mask.shape[0], x : x + mask.shape[1]] = mask
+    return dilated(sheet)
+
+
+class Drawing(NamedTuple):
+    """Ink of a picture as points (x, y), and the distance from it; the first pixel of the field is `corner`."""
+
+    points: Array
+    field: Array
+    corner: Array
+    centre: Array
+    spread: float
+
+
+def drawing(image: Array) -> Drawing:
+    """Return the ink of a picture that is cropped to it, and the field of distances around it."""
+    mask = ink(image)
+    points = np.argwhere(mask)[:, ::-1].astype(np.float64)
+    centre = points.mean(axis=0)
+    spread = float(np.sqrt(((points - centre) ** 2).sum(axis=1).mean()))
+    margin = int(SHARES[0] * spread) + 2
+    field = _distances(np.pad(~mask, margin, constant_values=True))
+    return Drawing(points, field, np.full(2, -float(margin)), centre, spread)
+
+
+def _distances(blank: Array) -> Array:
+    """Distance of every pixel to the nearest that is not blank; SciPy takes twice as long to turn places into it."""
+    rows, columns = distance_transform_edt(blank, return_distances=False, return_indices=True)
+    rows -= np.arange(blank.shape[0], dtype=rows.dtype)[:, np.newaxis]
+    columns -= np.arange(blank.shape[1], dtype=columns.dtype)
+    return np.asarray(np.sqrt((rows * rows + columns * columns).astype(np.float64)))
+
+
+def settled(
+    matrix: Array, a: Drawing, b: Drawing, radius: float, n_steps: int, n_points: int | None = None
+) -> tuple[Array, float]:
+    """Take Gauss-Newton steps: the ink of both pictures moves towards that of the other, far ink hardly.
+
+    Returns the map and the distance of ink to ink before the last step; about `n_points` of either picture are used.
+    """
+    few = [one.points if n_points is None else one.points[:: max(1, len(one.points) // n_points)] for one in (a, b)]
+    fields = (few[0], a.field, a.corner, few[1], b.field, b.corner)
+    found, cost = kernels_for(a.field).settle(matrix, *fields, b.centre, radius, n_steps)
+    sound = 1 / LARGEST_CHANGE < np.linalg.det(found[:, :2]) / np.linalg.det(matrix[:, :2]) < LARGEST_CHANGE
+    return (found, float(cost)) if sound else (matrix, np.inf)
+
+
+def refined(matrices: Array, a: Drawing, b: Drawing) -> tuple[Array, Array]:
+    """Improve maps from a to b, of shape (n, 2, 3), by steps on the distances to the ink, both ways.
+
+    Returns the maps, and the mean distance of ink to ink of each, cut off at a fraction of the size of the drawing;
+    it is infinite for maps that collapse or turn inside out, and for those that were not worth many steps.
+    """
+    radii = np.maximum(FINEST, np.array(SHARES) * b.spread)
+    out, costs = matrices.copy(), np.full(len(matrices), np.inf)
+    for radius in radii[:2]:
+        for n, matrix in enumerate(out):
+            out[n], costs[n] = settled(matrix, a, b, radius, STEPS, N_POINTS // 2)
+    costs[np.argsort(costs, kind="stable")[KEPT:]] = np.inf
+    for n in np.flatnonzero(np.isfinite(costs)).tolist():
+        for radius in radii[2:]:
+            out[n], costs[n] = settled(out[n], a, b, radius, STEPS, N_POINTS)
+        if np.isfinite(costs[n]):
+            costs[n] = settled(out[n], a, b, radii[2], 1, N_POINTS)[1]
+    return out, costs
+
+
+def polished(matrix: Array, a: Drawing, b: Drawing) -> Array:
+    """Take the last steps of `refined` again, with all of the ink."""
+    return settled(matrix, a, b, max(FINEST, SHARES[-1] * b.spread), STEPS)[0]

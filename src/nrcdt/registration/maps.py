@@ -1,0 +1,55 @@
+"""Affine maps as matrices of shape (d, d + 1), which act on a point followed by a one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..frames import Whitening
+from ..slices import Array
+
+
+class Candidates(NamedTuple):
+    """Maps between two measures, best first: matrices (n, d, d + 1), residuals (n,), and whether they reflect."""
+
+    matrices: Array
+    residuals: Array
+    reflected: Array
+
+
+def inverse(matrix: Array) -> Array:
+    """Return the inverse of an affine map."""
+    back = np.linalg.inv(matrix[:, :-1])
+    return np.column_stack([back, -back @ matrix[:, -1]])
+
+
+def moved(points: Array, matrix: Array) -> Array:
+    """Return points (n, d) after an affine map."""
+    return np.asarray(points @ matrix[:, :-1].T + matrix[:, -1])
+
+
+def between(a: Whitening, b: Whitening, orthogonal: Array) -> Array:
+    """Return the maps that whiten a, turn it by orthogonal matrices (..., d, d), and undo the whitening of b."""
+    linear = np.linalg.inv(b.matrix) @ orthogonal @ a.matrix
+    return np.concatenate([linear, (b.mean - linear @ a.mean)[..., np.newaxis]], axis=-1)
+
+
+def rotation_angle(matrix: Array) -> Array:
+    """Degrees by which affine maps turn: each is a stretch, a mirror of x if it reflects, then this rotation.
+
+    For matrices of shape (..., d, d + 1), with d 2 or 3; the rotation is that of the polar decomposition.
+
+    Examples
+    --------
+    >>> float(rotation_angle(np.array([[0.0, -2.0, 5.0], [1.0, 0.0, 5.0]])))
+    90.0
+    >>> float(rotation_angle(np.array([[-1.0, 0.0, 5.0], [0.0, 1.0, 5.0]])))
+    0.0
+    """
+    left, _, right = np.linalg.svd(matrix[..., :-1])
+    rotation = left @ right
+    rotation[..., 0] *= np.sign(np.linalg.det(rotation))[..., np.newaxis]
+    traces = np.trace(rotation, axis1=-2, axis2=-1)
+    cosines = traces / 2 if matrix.shape[-2] == 2 else (traces - 1) / 2
+    return np.asarray(np.degrees(np.arccos(np.clip(cosines, -1, 1))))

@@ -1,0 +1,75 @@
+"""Registration in the plane: the whitened measures are turned onto each other, the whitenings do the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..alignment import alignments, outlook
+from ..frames import Whitening, sight, whitening
+from ..measures import pixel_side
+from ..slices import Array
+from ..transform import Plan, quantile_array
+from .maps import Candidates, between, inverse
+
+OUTLYING = 2.5
+TRIMS = 2
+
+
+def plane_candidates(
+    a: Any, b: Any, plan: Plan, max_rotation: float | None, reflection: bool, n_peaks: int = 1
+) -> Candidates:
+    """Return the affine maps, at most `n_peaks`, under which the whitened slices of a and b agree best."""
+    whitenings = whitening(a), whitening(b)
+    seen_a, seen_b = (
+        outlook(_quantiles(measure, white, plan), white.matrix[np.newaxis])
+        for measure, white in zip((a, b), whitenings, strict=True)
+    )
+    found = alignments(seen_a, seen_b, len(plan.directions), max_rotation, reflection, n_peaks)
+    squares, angles, reflected = (part[0, 0] for part in found)
+    kept = np.isfinite(squares)
+    turns = [turn(angle, mirrored) for angle, mirrored in zip(angles[kept], reflected[kept], strict=True)]
+    matrices = np.stack([between(*whitenings, one) for one in turns])
+    return Candidates(matrices, np.sqrt(squares[kept]), reflected[kept])
+
+
+def _quantiles(measure: Any, white: Whitening, plan: Plan) -> Array:
+    """Quantiles in the whitened frame, of shape (1, n_directions, n_quantiles)."""
+    seen = sight(white, plan.directions)
+    quantiles = quantile_array([measure], plan._replace(directions=seen.directions))
+    return np.asarray((quantiles - seen.shifts[:, np.newaxis]) * seen.stretches[:, np.newaxis])
+
+
+def turn(angle: float, reflected: bool) -> Array:
+    """Orthogonal matrix that takes a direction t to angle + t, or to angle - t if it reflects."""
+    sign = -1.0 if reflected else 1.0
+    return np.array([[np.cos(angle), -sign * np.sin(angle)], [np.sin(angle), sign * np.cos(angle)]])
+
+
+def without_outliers(image: Array) -> Array:
+    """Drop ink that lies far out in the whitened frame, as foreign ink does; affine maps leave this choice alone."""
+    for _ in range(TRIMS):
+        rows, columns = np.nonzero(image)
+        mean, matrix = whitening(image)
+        pixels = _pixels(image.shape)
+        places = np.stack([columns, rows], axis=1) @ pixels[:, :2].T + pixels[:, 2]
+        far = (((places - mean) @ matrix) ** 2).sum(axis=1) > OUTLYING**2
+        image = image.copy()
+        image[rows[far], columns[far]] = 0
+    return image
+
+
+def to_pixels(matrices: Array, a: tuple[int, ...], b: tuple[int, ...]) -> Array:
+    """Rewrite maps between images of two shapes, centred and scaled, for their pixel coordinates (x, y)."""
+    back = inverse(_pixels(b))
+    linear = back[:, :2] @ matrices[:, :, :2]
+    shifts = matrices[:, :, 2] @ back[:, :2].T + back[:, 2]
+    whole = _pixels(a)
+    return np.concatenate([linear @ whole[:, :2], (linear @ whole[:, 2] + shifts)[..., np.newaxis]], axis=2)
+
+
+def _pixels(shape: tuple[int, ...]) -> Array:
+    """Map from pixel coordinates (x, y) to those in which the longer side spans [-1/sqrt 2, 1/sqrt 2]."""
+    side = pixel_side(shape)
+    return np.column_stack([side * np.eye(2), -side * (np.array(shape[::-1]) - 1) / 2])
