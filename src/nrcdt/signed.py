@@ -79,7 +79,7 @@ class Signed(MetaEstimatorMixin, TransformerMixin, BaseEstimator):  # type: igno
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return features of shape (n_samples, 2 * p + 2): p of either part, then the shares)."""
+        """Return features of shape (n_samples, 2 * p + 2): p of either part, then the shares."""
         check_is_fitted(self)
         parts, n_samples = self._parts(X, reset=False)
         features = _call(self.transformer_.transform, parts)
