@@ -409,3 +409,14 @@ def test_real_furniture():
     assert is_known("furniture", REAL)
     assert len(dataset.samples) == len(set(dataset.names)) == 80
     assert all(sample.shape == (2048, 3) for sample in dataset.samples)
+
+
+@pytest.mark.parametrize(("name", "settings"), [("ball.ply", {"encoding": "ascii"}), ("ball.off", {})])
+def test_a_mesh_that_lost_only_faces_is_named(tmp_path, name, settings):
+    path = tmp_path / "abc" / name
+    path.parent.mkdir()
+    trimesh.creation.icosphere(2).export(path, **settings)
+    assert len(load_abc(tmp_path).samples) == 1
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(MissingData, match=rf"{name}: the mesh must be whole; got \d+ of 320 faces"):
+        load_abc(tmp_path)
