@@ -41,6 +41,23 @@ class Ink(StrEnum):
     light = "light"
 
 
+# Options that commands share.
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, or folders of files, of one kind.")]
+InkSide = Annotated[Ink, typer.Option(help="Which side of the paper level is ink.")]
+Surface = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")
+]
+SpaceName = Annotated[
+    str | None, typer.Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
+]
+Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
+Frame = Annotated[str, typer.Option(help="fixed, or whitened (fewer directions suffice).")]
+Aggregate = Annotated[
+    list[str] | None,
+    typer.Option(help="max, tv, spectrum, ... (see the docs); may be repeated. Left out: max."),
+]
+
+
 def _say(message: str) -> None:
     """Print one line as it is: no markup in file names, no breaks."""
     OUTPUT.print(message, markup=False, highlight=False, soft_wrap=True)
@@ -92,27 +109,20 @@ def demo(
 
 @app.command()
 def features(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, or folders of files, of one kind.")],
+    paths: Paths,
     out: Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .npz or .csv.")],
-    ink: Annotated[Ink, typer.Option(help="Which side of the paper level is ink.")] = Ink.auto,
-    surface: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")
-    ] = None,
-    space: Annotated[
-        str | None, typer.Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
-    ] = None,
+    ink: InkSide = Ink.auto,
+    surface: Surface = None,
+    space: SpaceName = None,
     directions: Annotated[int, typer.Option(min=1, help="Number of directions.")] = 256,
     quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles.")] = 256,
-    aggregate: Annotated[
-        list[str] | None,
-        typer.Option(help="max, tv, spectrum, ... (see the docs); may be repeated. Left out: max."),
-    ] = None,
-    frame: Annotated[str, typer.Option(help="fixed, or whitened (fewer directions suffice).")] = "fixed",
+    aggregate: Aggregate = None,
+    frame: Frame = "fixed",
     normalize: Annotated[
         str, typer.Option(help="standardize, winsorize, median, center, global or none.")
     ] = "standardize",
     trim: Annotated[float, typer.Option(help="Share left out at either end of slices; 0.1 against specks.")] = 0.0,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = 1,
+    jobs: Jobs = 1,
 ) -> None:
     """Write a table of affine-invariant features of pictures, point clouds or meshes.
 
@@ -288,25 +298,19 @@ def _good_sample(densities: bool, dimension: int) -> Array:
 
 @app.command()
 def audit(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, or folders of files, of one kind.")],
+    paths: Paths,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the report.")] = Path("nrcdt-audit"),
     samples: Annotated[int, typer.Option(min=1, help="Randomly mapped copies of each class, at least.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random maps.")] = 0,
     target: Annotated[float, typer.Option(help="Accuracy that is asked for.")] = 1.0,
-    ink: Annotated[Ink, typer.Option(help="Which side of the paper level is ink.")] = Ink.auto,
-    surface: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")
-    ] = None,
-    space: Annotated[
-        str | None, typer.Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
-    ] = None,
+    ink: InkSide = Ink.auto,
+    surface: Surface = None,
+    space: SpaceName = None,
     directions: Annotated[int, typer.Option(min=1, help="Number of directions to ask about.")] = 256,
     quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles to ask about.")] = 256,
-    frame: Annotated[str, typer.Option(help="fixed or whitened.")] = "fixed",
-    aggregate: Annotated[
-        list[str] | None, typer.Option(help="max, mean_abs and others; may be repeated. Left out: max.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 for all cores.")] = -1,
+    frame: Frame = "fixed",
+    aggregate: Aggregate = None,
+    jobs: Jobs = -1,
 ) -> None:
     """Find out which classes collide, and how few directions and quantiles keep the others apart.
 
