@@ -12,6 +12,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -46,8 +47,9 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         for part in folder.glob("*.part"):  # of runs that were killed
-            if time.time() - part.stat().st_mtime > ABANDONED:
-                part.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # another run finished it, or swept it away, since it was listed
+                if time.time() - part.stat().st_mtime > ABANDONED:
+                    part.unlink()
 
     def get(self, key: dict[str, Any], compute: Callable[[], dict[str, Array]]) -> dict[str, Array]:
         """Return the arrays stored under a key, or compute and store them. The key must be plain data."""
