@@ -86,7 +86,7 @@ def test_black_on_white_and_white_on_black_agree(tmp_path, drawings):
 
 
 def test_several_aggregations_do_not_depend_on_batches(tmp_path, scans, monkeypatch):
-    monkeypatch.setattr(cli, "BATCH_SAMPLES", 3)
+    monkeypatch.setattr(cli.batches, "BATCH_SAMPLES", 3)
     (scans / "1b.png").write_bytes(b"nonsense")
     arguments = ["--aggregate", "max", "--aggregate", "tv", "--normalize", "center"]
     assert run("features", scans, "-o", tmp_path / "a.parquet", *arguments, *SMALL).exit_code == 1

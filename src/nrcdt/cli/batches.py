@@ -1,0 +1,162 @@
+"""Files on their way to a table of features: read one by one, transformed in batches that fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from .console import ERRORS, FAILURES, printable, report
+
+if TYPE_CHECKING:
+    from ..files import Kind
+    from ..slices import Array
+
+BATCH_SAMPLES = 32
+BATCH_BYTES = 256_000_000
+
+
+def one_kind(files: list[Path]) -> Kind:
+    """Return the kind that all files have in common."""
+    from ..files import SUFFIXES, kind_of
+
+    if not files:
+        known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+        raise ValueError(f"PATH must hold at least one file with a known suffix; got none. Known are {known}.")
+    first = {kind_of(path): path for path in reversed(files)}
+    if len(first) > 1:
+        found = ", ".join(f"{kind} {printable(path)}" for kind, path in first.items())
+        raise ValueError(f"PATH must hold files of one kind; got {found}. Run once for each kind, as in scans/*.png.")
+    return next(iter(first))
+
+
+def space_for(kind: Kind, space: str | None) -> str:
+    """Return the space asked for, or the usual one, for files of a kind."""
+    from ..spaces import SPACES, find_space
+
+    fitting = ["image"] if kind == "image" else [name for name, one in SPACES.items() if not one.densities]
+    if space is None:
+        return fitting[0]
+    if find_space(space).name not in fitting:
+        raise ValueError(f"--space must be one of {', '.join(fitting)} for files of kind {kind}; got {space}.")
+    return space
+
+
+def reader(kind: Kind, ink: str, surface: int | None) -> Callable[[Path], Any]:
+    """Return what reads files of a kind."""
+    from ..files import read_cloud, read_image, read_mesh
+
+    if kind == "image":
+        return lambda path: read_image(path, ink)
+    return read_cloud if kind == "cloud" else lambda path: read_mesh(path, surface)
+
+
+def walk(files: list[Path], work: Work, read: Callable[[Path], Any]) -> None:
+    """Read files one by one, and transform them in batches that fit in memory."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=ERRORS, transient=True) as progress:
+        bar = progress.add_task("features", total=len(files))
+        for path in files:
+            try:
+                sample = read(path)
+                dimension = work.check(sample)
+            except FAILURES as error:
+                report(path, error)
+            else:
+                work.take(path, sample, dimension)
+            progress.advance(bar)
+        work.flush()
+
+
+class Work:
+    """Samples on their way to a table, a batch at a time.
+
+    The scales of several aggregations are roots of mean squares over all samples: they are applied at the end.
+    """
+
+    def __init__(self, space: str, aggregations: list[str], settings: dict[str, Any]) -> None:
+        from ..estimators import NRCDT
+        from ..spaces import find_space
+
+        self.space = find_space(space)
+        self.model = NRCDT(space, aggregate=aggregations, **settings)
+        self.dimension: int | None = None
+        self.names: list[str] = []
+        self._rows: list[Array] = []
+        self._batch: list[tuple[Path, Any]] = []
+        self._n_bytes = 0
+
+    def check(self, sample: Any) -> int:
+        """Return the dimension of a sample, or raise a ValueError that says what is wrong with it."""
+        dimension = self.space.dimension(self.space.check([sample])[0])
+        if self.dimension not in (None, dimension):
+            raise ValueError(
+                f"the sample must have {self.dimension} coordinates like the first file; got {dimension}. "
+                "Run once for each dimension."
+            )
+        return dimension
+
+    def take(self, path: Path, sample: Any, dimension: int) -> None:
+        """Put a checked sample into the batch; the first one settles the dimension."""
+        if self.dimension is None:
+            # Fitted to a sample that is surely good: whatever goes wrong here is wrong with the settings.
+            self.model.fit([_good_sample(self.space.densities, dimension)])
+            self.model.scales_[:] = 1
+            self.dimension = dimension
+        self._batch.append((path, sample))
+        self._n_bytes += (sample[0] if isinstance(sample, tuple) else sample).nbytes
+        if len(self._batch) == BATCH_SAMPLES or self._n_bytes > BATCH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Transform the batch; if that fails, one by one, to find out whose fault it was."""
+        batch, self._batch, self._n_bytes = self._batch, [], 0
+        try:
+            self._transform(batch)
+        except FAILURES:
+            for one in batch:
+                try:
+                    self._transform([one])
+                except FAILURES as error:
+                    report(one[0], error)
+
+    def _transform(self, batch: list[tuple[Path, Any]]) -> None:
+        if batch:
+            self._rows.append(self.model.transform([sample for _, sample in batch]))
+            self.names += [printable(path) for path, _ in batch]
+
+    def columns(self) -> list[str]:
+        """Return the names of the features."""
+        return [str(name) for name in self.model.get_feature_names_out()]
+
+    def features(self) -> Array:
+        """Return all features, as `NRCDT.fit_transform` does for all samples at once."""
+        import numpy as np
+
+        from ..aggregate import block_scales, join_blocks
+
+        blocks = np.split(np.concatenate(self._rows), np.cumsum(self.model.block_sizes_)[:-1], axis=1)
+        return join_blocks(blocks, block_scales(blocks))
+
+
+def _good_sample(densities: bool, dimension: int) -> Array:
+    import numpy as np
+
+    points = np.random.default_rng(0).normal(size=(64, dimension))
+    return np.ones((8, 8)) if densities else points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+class KeptWork(Work):
+    """Keeps the samples that could be read and transformed."""
+
+    def __init__(self, space: str, aggregations: list[str], settings: dict[str, Any]) -> None:
+        super().__init__(space, aggregations, settings)
+        self.paths: list[Path] = []
+        self.samples: list[Any] = []
+
+    def _transform(self, batch: list[tuple[Path, Any]]) -> None:
+        super()._transform(batch)
+        self.paths += [path for path, _ in batch]
+        self.samples += [sample for _, sample in batch]

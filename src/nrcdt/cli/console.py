@@ -1,0 +1,50 @@
+"""What the commands say, and how they fail: one line each, and an exit code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+SOME_FAILED, NOTHING_WRITTEN = 1, 2
+FAILURES = (ValueError, OSError, MemoryError)
+OUTPUT, ERRORS = Console(), Console(stderr=True)
+
+
+def say(message: str) -> None:
+    """Print one line as it is: no markup in file names, no breaks."""
+    OUTPUT.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def complain(message: str) -> None:
+    """Print one red line to where errors go."""
+    ERRORS.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def one_red_line() -> Iterator[None]:
+    """Show errors of the library as one line, and leave with code 2."""
+    try:
+        yield
+    except (*FAILURES, ImportError) as error:
+        complain(reason(error))
+        raise typer.Exit(NOTHING_WRITTEN) from None
+
+
+def report(path: Path, error: BaseException) -> None:
+    """Name a file and what is wrong with it."""
+    complain(f"{printable(path)}: {reason(error).replace('X[0]', 'the sample')}")
+
+
+def reason(error: BaseException) -> str:
+    """Return what an error says, in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def printable(path: Path) -> str:
+    """Path as text that can be printed and stored, whatever bytes its name has."""
+    return os.fsencode(path).decode("utf-8", "replace")
