@@ -8,7 +8,7 @@ from nrcdt.datasets import random_affine, warp, watermarks
 from nrcdt.datasets.synthetic import draw_segment
 from nrcdt.kernels import cpu, reference
 from nrcdt.measures import Cloud
-from nrcdt.registration import Registration, overlap, register, rotation_angle
+from nrcdt.registration import Registration, overlap, register, register_all, rotation_angle
 from nrcdt.registration import warp as move
 from nrcdt.registration.ink import dilated
 from nrcdt.registration.maps import inverse, moved
@@ -46,6 +46,22 @@ def test_known_maps_of_pictures(seed, refine):
     if name != "bull's head":  # which is its own mirror image
         assert found.reflected == (np.linalg.det(matrix) < 0)
         assert miss(found.matrix, true, drawing) < 1.2
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_one_against_many_is_the_same_as_one_by_one(refine):
+    copy = warp(DRAWINGS[2], *a_map(3)[:2])
+    together = register_all(copy, DRAWINGS[:5], refine=refine, n_jobs=2)
+    for found, drawing in zip(together, DRAWINGS, strict=False):
+        alone = register(copy, drawing, refine=refine)
+        np.testing.assert_array_equal(found.matrix, alone.matrix)
+        assert found[1:] == alone[1:]
+    assert np.argmax([found.overlap for found in together]) == 2
+
+
+def test_one_against_many_names_the_bad_one():
+    with pytest.raises(ValueError, match=r"images\[1\] must have positive mass"):
+        register_all(DRAWINGS[0], [DRAWINGS[1], np.zeros((8, 8))])
 
 
 def test_exact_enlargements_of_a_picture():

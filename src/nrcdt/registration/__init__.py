@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from ..distances import check_max_rotation
 from ..measures import Cloud, check_image, positive_integer
@@ -13,12 +15,12 @@ from ..slices import Array
 from ..spaces import find_space
 from ..transform import Plan, make_plan
 from .clouds import overlap_of_points, refined_map
-from .ink import drawing, overlap, polished, refined, warp
+from .ink import Drawing, drawing, overlap, polished, refined, warp
 from .maps import Candidates, rotation_angle
-from .plane import plane_candidates, to_pixels, without_outliers
+from .plane import View, plane_candidates, to_pixels, view, without_outliers
 from .solid import solid_candidates
 
-__all__ = ["Registration", "overlap", "register", "rotation_angle", "warp"]
+__all__ = ["Registration", "overlap", "register", "register_all", "rotation_angle", "warp"]
 
 N_PEAKS = 4
 N_BEST = 6
@@ -81,6 +83,7 @@ def register(
 
     See Also
     --------
+    register_all : one image against many.
     nrcdt.distances.aligned : distances only, of many measures at once.
 
     Examples
@@ -93,15 +96,51 @@ def register(
     (array([[ 0.9,  0.3],
            [-0.2,  0.7]]), True, False)
     """
-    check_max_rotation(max_rotation)
-    n_directions = positive_integer(n_directions, "n_directions", "64 is a good start.")
-    n_quantiles = positive_integer(n_quantiles, "n_quantiles", "64 is a good start.")
-    search = _Search(n_directions, n_quantiles, max_rotation, reflection, refine)
+    search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
     if space == "image":
-        return _register_images(check_image(a, "a"), check_image(b, "b"), search)
+        return _match(_see(check_image(a, "a"), search), _see(check_image(b, "b"), search), search)
     if space == "euclidean":
         return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
     raise ValueError(f"space must be 'image' or 'euclidean' to be registered; got {space!r}. Others are not affine.")
+
+
+def register_all(
+    a: Any,
+    images: Iterable[Any],
+    *,
+    n_directions: int = 64,
+    n_quantiles: int = 64,
+    max_rotation: float | None = None,
+    reflection: bool = True,
+    refine: bool = False,
+    n_jobs: int | None = None,
+) -> list[Registration]:
+    """Find the affine maps that take one image to each of many: `register`, with the work on the one done once.
+
+    Parameters
+    ----------
+    a : image
+    images : images of any sizes
+    n_jobs : threads, as in scikit-learn
+    others : as for `register`
+
+    Examples
+    --------
+    >>> from nrcdt.datasets import distorted, watermarks
+    >>> drawings, _ = watermarks(3, size=96)
+    >>> copy = distorted(drawings, 1, random_state=0, shift=(-5, 5))[0][1]
+    >>> overlaps = [found.overlap for found in register_all(copy, drawings)]
+    >>> int(np.argmax(overlaps))
+    1
+    """
+    search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
+    seen = _see(check_image(a, "a"), search)
+
+    def one(n: int, image: Any) -> Registration:
+        return _match(seen, _see(check_image(image, f"images[{n}]"), search), search)
+
+    work = (delayed(one)(n, image) for n, image in enumerate(images))
+    return list(Parallel(n_jobs=n_jobs, backend="threading")(work))
 
 
 class _Search(NamedTuple):
@@ -114,18 +153,42 @@ class _Search(NamedTuple):
     refine: bool
 
 
-def _register_images(a: Array, b: Array, search: _Search) -> Registration:
-    (a, start_a), (b, start_b) = _cropped(a), _cropped(b)
+def _search(n_directions: int, n_quantiles: int, max_rotation: float | None, reflection: bool, refine: bool) -> _Search:
+    check_max_rotation(max_rotation)
+    n_directions = positive_integer(n_directions, "n_directions", "64 is a good start.")
+    n_quantiles = positive_integer(n_quantiles, "n_quantiles", "64 is a good start.")
+    return _Search(n_directions, n_quantiles, max_rotation, reflection, refine)
+
+
+class _Seen(NamedTuple):
+    """An image cut to its ink, which starts at a pixel (x, y), and what is needed of it to find a map.
+
+    For refinement it is looked at once more without outlying ink, and drawn.
+    """
+
+    image: Array
+    start: Array
+    views: list[View]
+    drawing: Drawing | None
+
+
+def _see(image: Array, search: _Search) -> _Seen:
+    image, start = _cropped(image)
+    plan = _plane_plan("image", search.n_directions, search.n_quantiles)
+    looks = [image, without_outliers(image)] if search.refine else [image]
+    return _Seen(image, start, [view(look, plan) for look in looks], drawing(image) if search.refine else None)
+
+
+def _match(a: _Seen, b: _Seen, search: _Search) -> Registration:
     matrices, residuals, reflected = _image_candidates(a, b, search)
     best, matrix = 0, matrices[0]
-    if search.refine:
-        drawings = drawing(a), drawing(b)
-        better, costs = refined(matrices, *drawings)
+    if a.drawing is not None and b.drawing is not None:
+        better, costs = refined(matrices, a.drawing, b.drawing)
         best = _cheapest(better, costs, search.max_rotation)
-        matrix = polished(better[best], *drawings) if np.isfinite(costs[best]) else matrices[best]
+        matrix = polished(better[best], a.drawing, b.drawing) if np.isfinite(costs[best]) else matrices[best]
         matrix = matrix if _within(matrix, search.max_rotation) else better[best]
-    agreement = overlap(a, b, matrix)
-    matrix[:, 2] += start_b - matrix[:, :2] @ start_a
+    agreement = overlap(a.image, b.image, matrix)
+    matrix[:, 2] += b.start - matrix[:, :2] @ a.start
     return Registration(matrix, float(residuals[best]), agreement, bool(reflected[best]))
 
 
@@ -137,16 +200,12 @@ def _cropped(image: Array) -> tuple[Array, Array]:
     return image[top : rows[-1] + 1, left : columns[-1] + 1], np.array([left, top])
 
 
-def _image_candidates(a: Array, b: Array, search: _Search) -> Candidates:
+def _image_candidates(a: _Seen, b: _Seen, search: _Search) -> Candidates:
     """Maps between pixel coordinates; for refinement several, some of them found without outlying ink."""
-    pairs = [(a, b), (without_outliers(a), without_outliers(b))] if search.refine else [(a, b)]
-    plan = _plane_plan("image", search.n_directions, search.n_quantiles)
-    found = [
-        plane_candidates(*pair, plan, search.max_rotation, search.reflection, N_PEAKS if search.refine else 1)
-        for pair in pairs
-    ]
+    options = (search.n_directions, search.max_rotation, search.reflection, N_PEAKS if search.refine else 1)
+    found = [plane_candidates(one, other, *options) for one, other in zip(a.views, b.views, strict=True)]
     matrices, residuals, reflected = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Candidates(to_pixels(matrices, a.shape, b.shape), residuals, reflected)
+    return Candidates(to_pixels(matrices, a.image.shape, b.image.shape), residuals, reflected)
 
 
 def _cheapest(matrices: Array, costs: Array, max_rotation: float | None) -> int:
@@ -194,7 +253,8 @@ def _cloud_candidates(a: Cloud, b: Cloud, search: _Search) -> Candidates:
     options = (search.max_rotation, search.reflection, N_BEST)
     if a.points.shape[1] == 3:
         return solid_candidates(a, b, search.n_directions, search.n_quantiles, *options)
-    return plane_candidates(a, b, _plane_plan("euclidean", search.n_directions, search.n_quantiles), *options)
+    plan = _plane_plan("euclidean", search.n_directions, search.n_quantiles)
+    return plane_candidates(view(a, plan), view(b, plan), search.n_directions, *options)
 
 
 @lru_cache(maxsize=8)

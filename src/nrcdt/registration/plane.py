@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..alignment import alignments, outlook
+from ..alignment import Outlook, alignments, outlook
 from ..frames import Whitening, sight, whitening
 from ..measures import pixel_side
 from ..slices import Array
@@ -17,20 +17,28 @@ OUTLYING = 2.5
 TRIMS = 2
 
 
+class View(NamedTuple):
+    """How a measure is whitened, and its slices around the circle."""
+
+    whitening: Whitening
+    outlook: Outlook
+
+
+def view(measure: Any, plan: Plan) -> View:
+    """Look at an image or a cloud in the plane."""
+    white = whitening(measure)
+    return View(white, outlook(_quantiles(measure, white, plan), white.matrix[np.newaxis]))
+
+
 def plane_candidates(
-    a: Any, b: Any, plan: Plan, max_rotation: float | None, reflection: bool, n_peaks: int = 1
+    a: View, b: View, n_directions: int, max_rotation: float | None, reflection: bool, n_peaks: int = 1
 ) -> Candidates:
     """Return the affine maps, at most `n_peaks`, under which the whitened slices of a and b agree best."""
-    whitenings = whitening(a), whitening(b)
-    seen_a, seen_b = (
-        outlook(_quantiles(measure, white, plan), white.matrix[np.newaxis])
-        for measure, white in zip((a, b), whitenings, strict=True)
-    )
-    found = alignments(seen_a, seen_b, len(plan.directions), max_rotation, reflection, n_peaks)
+    found = alignments(a.outlook, b.outlook, n_directions, max_rotation, reflection, n_peaks)
     squares, angles, reflected = (part[0, 0] for part in found)
     kept = np.isfinite(squares)
     turns = [turn(angle, mirrored) for angle, mirrored in zip(angles[kept], reflected[kept], strict=True)]
-    matrices = np.stack([between(*whitenings, one) for one in turns])
+    matrices = np.stack([between(a.whitening, b.whitening, one) for one in turns])
     return Candidates(matrices, np.sqrt(squares[kept]), reflected[kept])
 
 
