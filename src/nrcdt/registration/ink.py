@@ -118,18 +118,26 @@ def _distances(blank: Array) -> Array:
     return np.asarray(np.sqrt((rows * rows + columns * columns).astype(np.float64)))
 
 
-def settled(
-    matrix: Array, a: Drawing, b: Drawing, radius: float, n_steps: int, n_points: int | None = None
-) -> tuple[Array, float]:
+def thinned(whole: Drawing, n_points: int) -> Drawing:
+    """Keep about `n_points` of the ink, evenly."""
+    return whole._replace(points=whole.points[:: max(1, len(whole.points) // n_points)])
+
+
+def settled(matrix: Array, a: Drawing, b: Drawing, radius: float, n_steps: int) -> tuple[Array, float]:
     """Take Gauss-Newton steps: the ink of both pictures moves towards that of the other, far ink hardly.
 
-    Returns the map and the distance of ink to ink before the last step; about `n_points` of either picture are used.
+    Returns the map and the distance of ink to ink before the last step.
     """
-    few = [one.points if n_points is None else one.points[:: max(1, len(one.points) // n_points)] for one in (a, b)]
-    fields = (few[0], a.field, a.corner, few[1], b.field, b.corner)
-    found, cost = kernels_for(a.field).settle(matrix, *fields, b.centre, radius, n_steps)
-    sound = 1 / LARGEST_CHANGE < np.linalg.det(found[:, :2]) / np.linalg.det(matrix[:, :2]) < LARGEST_CHANGE
+    sides = (a.points, a.field, a.corner, b.points, b.field, b.corner)
+    found, cost = kernels_for(a.field).settle(matrix, *sides, b.centre, radius, n_steps)
+    sound = 1 / LARGEST_CHANGE < _area(found) / _area(matrix) < LARGEST_CHANGE
     return (found, float(cost)) if sound else (matrix, np.inf)
+
+
+def _area(matrix: Array) -> float:
+    """Determinant of a map; NumPy's takes twenty times as long for two rows."""
+    (a, b, _), (c, d, _) = matrix.tolist()
+    return float(a * d - b * c)
 
 
 def refined(matrices: Array, a: Drawing, b: Drawing) -> tuple[Array, Array]:
@@ -140,15 +148,17 @@ def refined(matrices: Array, a: Drawing, b: Drawing) -> tuple[Array, Array]:
     """
     radii = np.maximum(FINEST, np.array(SHARES) * b.spread)
     out, costs = matrices.copy(), np.full(len(matrices), np.inf)
+    few = thinned(a, N_POINTS // 2), thinned(b, N_POINTS // 2)
     for radius in radii[:2]:
         for n, matrix in enumerate(out):
-            out[n], costs[n] = settled(matrix, a, b, radius, STEPS, N_POINTS // 2)
+            out[n], costs[n] = settled(matrix, *few, radius, STEPS)
     costs[np.argsort(costs, kind="stable")[KEPT:]] = np.inf
+    more = thinned(a, N_POINTS), thinned(b, N_POINTS)
     for n in np.flatnonzero(np.isfinite(costs)).tolist():
         for radius in radii[2:]:
-            out[n], costs[n] = settled(out[n], a, b, radius, STEPS, N_POINTS)
+            out[n], costs[n] = settled(out[n], *more, radius, STEPS)
         if np.isfinite(costs[n]):
-            costs[n] = settled(out[n], a, b, radii[2], 1, N_POINTS)[1]
+            costs[n] = settled(out[n], *more, radii[2], 1)[1]
     return out, costs
 
 
