@@ -1,104 +1,64 @@
-"""Compare features, frames and peers on every dataset at hand: ``python beyond.py [--out DIR] [--quick]``.
+"""Compare features, frames and peers on every dataset at hand: ``python beyond.py [--out DIR] [--quick] [--only ...]``.
 
-Writes beyond.json and beyond_table.md. Data that cannot be shipped is looked for in NRCDT_DATA. Peers (Zernike moments
-by mahotas, SIFT with RANSAC by OpenCV) are left out where they are not installed.
+Three parts, each written as a JSON file and as tables that the documentation includes: `beyond`, the nearest template
+or neighbour by every method; `trained`, classifiers on top of features; `directions`, how few directions suffice for
+80 shapes in space. Data that cannot be shipped is looked for in NRCDT_DATA. Peers (Zernike moments by mahotas, SIFT
+with RANSAC by OpenCV) are left out where they are not installed.
 """
 
 import argparse
-import importlib.util
 import json
+import os
 import time
 from functools import partial
 from pathlib import Path
 
-import numpy as np
+for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(limit, "1")
 
-from nrcdt import NRCDT, RCDT
-from nrcdt.aggregate import AGGREGATIONS
-from nrcdt.baselines import affine_moments
-from problems import problems
+import numpy as np  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+from sklearn.decomposition import PCA  # noqa: E402
+from sklearn.metrics import pairwise_distances_argmin  # noqa: E402
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.svm import SVC  # noqa: E402
 
-N_DIRECTIONS, N_QUANTILES = 128, 128
-COMBINATIONS = (["tv", "spectrum"], ["angular_quantiles", "spectrum"], ["mean_abs", "spectrum"], ["max", "spectrum"])
-ZERNIKE_DEGREE = 12
-SIFT_RATIO = 0.8
-PEERS = {"Zernike moments": "mahotas", "SIFT and RANSAC": "cv2"}
+from methods import BEST, PAPER, methods, nrcdt_rows, pair_methods, peers, title  # noqa: E402
+from nrcdt import NRCDT, nrcdt  # noqa: E402
+from nrcdt.classifiers import NearestSubspace  # noqa: E402
+from nrcdt.datasets import distorted_clouds, load_furniture  # noqa: E402
+from nrcdt.datasets.registry import locate  # noqa: E402
+from nrcdt.paper.tables import TABLES  # noqa: E402
+from problems import problems, training_problems  # noqa: E402
+from run import machine_facts  # noqa: E402
 
-
-def nrcdt_rows(kind, items, frame, aggregate, **settings):
-    space = "image" if kind == "image" else "euclidean"
-    model = NRCDT(
-        space, frame=frame, aggregate=aggregate, n_directions=N_DIRECTIONS, n_quantiles=N_QUANTILES, **settings
-    )
-    return np.asarray(model.fit_transform(list(items)), dtype=np.float64)
-
-
-def rcdt_rows(kind, items):
-    space = "image" if kind == "image" else "euclidean"
-    model = RCDT(space, n_directions=32, n_quantiles=64)
-    return np.asarray(model.fit_transform(list(items)), dtype=np.float64)
-
-
-def moment_rows(items):
-    rows = affine_moments(list(items))
-    return rows / rows.std(axis=0)
-
-
-def zernike_rows(items):
-    import mahotas
-
-    rows = []
-    for image in items:
-        y, x = np.nonzero(image)
-        weights = image[y, x]
-        centre = (np.average(y, weights=weights), np.average(x, weights=weights))
-        radius = np.hypot(y - centre[0], x - centre[1]).max() + 1
-        rows.append(mahotas.features.zernike_moments(image, radius, degree=ZERNIKE_DEGREE, cm=centre))
-    return np.array(rows)
-
-
-def sift_similarities(gallery, queries):
-    """Number of matches that one affine map explains, of shape (n_queries, n_gallery)."""
-    import cv2
-
-    sift, matcher = cv2.SIFT_create(), cv2.BFMatcher()
-    found = [[sift.detectAndCompute(_picture(image), None) for image in images] for images in (gallery, queries)]
-    return np.array([[_inliers(cv2, matcher, one, other) for other in found[0]] for one in found[1]])
-
-
-def _picture(image):
-    return np.uint8(np.round(255 * np.clip(image / image.max(), 0, 1)))
-
-
-def _inliers(cv2, matcher, one, other):
-    if one[1] is None or other[1] is None or min(len(one[0]), len(other[0])) < 3:
-        return 0
-    pairs = [pair for pair in matcher.knnMatch(one[1], other[1], k=2) if len(pair) == 2]
-    good = [first for first, second in pairs if first.distance < SIFT_RATIO * second.distance]
-    if len(good) < 3:
-        return len(good)
-    source = np.float32([one[0][match.queryIdx].pt for match in good])
-    target = np.float32([other[0][match.trainIdx].pt for match in good])
-    mask = cv2.estimateAffine2D(source, target, method=cv2.RANSAC, ransacReprojThreshold=4)[1]
-    return 0 if mask is None else int(mask.sum())
-
-
-def methods(kind):
-    """Yield name and the function that turns items into rows."""
-    if kind == "image":
-        yield "Euclid, pixels", lambda items: np.stack([np.ravel(item) for item in items]).astype(np.float64)
-        yield "affine moments, scaled", moment_rows
-        if importlib.util.find_spec(PEERS["Zernike moments"]):
-            yield "Zernike moments", zernike_rows
-    yield "R-CDT", partial(rcdt_rows, kind)
-    for frame in ("fixed", "whitened"):
-        for aggregate in [*AGGREGATIONS, *COMBINATIONS]:
-            if kind == "image" or "tv" not in aggregate:
-                name = aggregate if isinstance(aggregate, str) else " + ".join(aggregate)
-                yield f"{name}, {frame}", partial(nrcdt_rows, kind, frame=frame, aggregate=aggregate)
-    for aggregate in ("max", ["tv", "spectrum"] if kind == "image" else "mean_abs"):
-        name = aggregate if isinstance(aggregate, str) else " + ".join(aggregate)
-        yield f"{name}, whitened, trim 0.1", partial(nrcdt_rows, kind, frame="whitened", aggregate=aggregate, trim=0.1)
+SAME = 5e-4  # accuracies that look the same in print
+PEERS = ("Euclid, pixels", "affine moments, scaled", "Zernike moments", "R-CDT", "SIFT and RANSAC")
+BASES = {
+    "max": ("tv + spectrum", "tv + bispectrum", "angular_quantiles + spectrum"),
+    "tv": ("tv + spectrum", "tv + bispectrum"),
+    "angular_quantiles": ("angular_quantiles + spectrum",),
+    "spectrum": ("bispectrum, phases dropped", "bispectrum"),
+}
+CLASSIFIERS = {
+    "nearest neighbour": KNeighborsClassifier(1),
+    "nearest subspace": NearestSubspace(),
+    "NCA, nearest neighbour": make_pipeline(
+        PCA(0.9999),
+        NeighborhoodComponentsAnalysis(init="identity", max_iter=20, random_state=0),
+        KNeighborsClassifier(1),
+    ),
+    "linear SVM": make_pipeline(PCA(0.9999), SVC(kernel="linear", C=100)),
+}
+# Frame, aggregation, directions, and the accuracy that is asked for.
+FURNITURE = (
+    ("fixed", "max", 64, None),
+    ("fixed", "max", 256, None),
+    ("whitened", "max", 64, 0.98),
+    ("whitened", "max", 256, 0.998),
+    ("whitened", "mean_abs", 64, 1.0),
+)
 
 
 def accuracy(problem, distances):
@@ -124,56 +84,220 @@ def measure(problem, name, rows_of):
     return record(problem, name, share, seconds / len(items), rows.shape[1])
 
 
+def measure_pairs(problem, name, distances_of):
+    distances, per_item, per_pair, n_features = distances_of(problem.gallery, problem.queries)
+    entry = record(problem, name, accuracy(problem, distances), per_item, n_features)
+    return entry | {"milliseconds_per_pair": round(1000 * per_pair, 4)}
+
+
 def record(problem, name, share, seconds, n_features):
     entry = {"problem": problem.name, "method": name, "accuracy": round(share, 4), "n_features": n_features}
     return entry | {"milliseconds": round(1000 * seconds, 3)}
 
 
-def measure_sift(problem):
-    began = time.perf_counter()
-    similarities = sift_similarities(problem.gallery, problem.queries)
-    seconds = (time.perf_counter() - began) / (len(problem.gallery) + len(problem.queries))
-    return record(problem, "SIFT and RANSAC", accuracy(problem, -similarities), seconds, None)
+def compared(quick):
+    """Every method on every problem."""
+    results, about = [], {}
+    nrcdt(np.eye(8)[np.newaxis], frame="whitened")  # compiled kernels are loaded
+    for problem in problems(quick):
+        about[problem.name] = problem.what
+        results += [measure(problem, *method) for method in methods(problem.kind)]
+        if problem.kind == "image":
+            results += [measure_pairs(problem, *method) for method in pair_methods()]
+        best = max((one for one in results if one["problem"] == problem.name), key=lambda one: one["accuracy"])
+        print(f"{problem.name}: best {best['method']} {best['accuracy']:.3f}", flush=True)
+    return {"results": results, "problems": about}
 
 
-def table(results, about):
+def trained(quick):
+    """Every classifier on some features."""
+    results, about = [], {}
+    for problem in training_problems(quick):
+        about[problem.name] = problem.what
+        for name, rows_of in trained_features():
+            rows = rows_of(problem.gallery)
+            for classifier, model in CLASSIFIERS.items():
+                share, seconds = learn(problem, rows, model)
+                results.append(record(problem, f"{name}: {classifier}", share, seconds, rows.shape[1]))
+        print(problem.name, flush=True)
+    return {"results": results, "problems": about}
+
+
+def trained_features():
+    """Yield name and the function that turns images into rows."""
+    yield from (peer for peer in peers("image") if peer[0] not in ("R-CDT", "Euclid, pixels"))
+    for frame, aggregate in (("fixed", "max"), ("whitened", ["tv", "spectrum"]), ("whitened", BEST["image"])):
+        yield f"{title(aggregate)}, {frame}", partial(nrcdt_rows, "image", frame=frame, aggregate=aggregate)
+
+
+def learn(problem, rows, model):
+    """Mean accuracy over the episodes, and seconds for learning from and answering one of them."""
+    shares, seconds = [], []
+    for train, queries in problem.episodes[:10]:
+        began = time.perf_counter()
+        fitted = clone(model).fit(rows[train], problem.gallery_labels[train])
+        shares.append(fitted.score(rows[queries], problem.query_labels[queries]))
+        seconds.append(time.perf_counter() - began)
+    return float(np.mean(shares)), float(np.median(seconds))
+
+
+def directions(quick):
+    """80 shapes in space, nearest template, 10 random affine maps each as in the paper's table of ABC shapes."""
+    shapes = load_furniture().samples
+    results = []
+    for frame, aggregate, n_directions, wanted in FURNITURE:
+        model = NRCDT("euclidean", frame=frame, aggregate=aggregate, n_directions=n_directions, n_quantiles=200)
+        rows, shares, began = model.fit_transform(shapes), [], time.perf_counter()
+        for seed in range(1 if quick else 5):
+            copies, labels = distorted_clouds(shapes, 2 if quick else 10, random_state=seed)
+            found = pairwise_distances_argmin(model.transform(copies), rows)
+            shares.append(float(np.mean(found == labels)))
+        seconds = (time.perf_counter() - began) / (len(shares) * len(labels))
+        entry = {"frame": frame, "aggregate": aggregate, "n_directions": n_directions, "wanted": wanted}
+        results.append(entry | {"accuracies": shares, "milliseconds": round(1000 * seconds, 2)})
+        print(frame, aggregate, n_directions, np.mean(shares), flush=True)
+    return {"results": results}
+
+
+def lines_of(header, rows):
+    """A table in Markdown; all columns but the first are aligned right."""
+    head = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
+    return [*head, *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def table(results, about, last=("milliseconds", "ms per item")):
     """One line per method, one column per problem; the best of each column in bold."""
-    names = list(about)
-    rows = list(dict.fromkeys(result["method"] for result in results))
-    cells = {(result["method"], result["problem"]): result for result in results}
-    best = {name: max(result["accuracy"] for result in results if result["problem"] == name) for name in names}
-    lines = ["| method | " + " | ".join(names) + " | ms per item |", "|---|" + "---:|" * (len(names) + 1)]
-    for row in rows:
-        found = [cells.get((row, name)) for name in names]
+    cells = {(one["method"], one["problem"]): one for one in results}
+    best = {name: max(one["accuracy"] for one in results if one["problem"] == name) for name in about}
+    rows = []
+    for method in dict.fromkeys(one["method"] for one in results):
+        found = [cells.get((method, name)) for name in about]
         texts = ["" if one is None else _number(one["accuracy"], best[one["problem"]]) for one in found]
-        times = [one["milliseconds"] for one in found if one is not None]
-        lines.append(f"| {row} | " + " | ".join(texts) + f" | {np.median(times):.1f} |")
+        found = [one for one in found if one is not None]
+        rows.append([method, *texts, _span([one["n_features"] for one in found]), _median(found, last[0])])
     notes = [f"- **{name}**: {what}." for name, what in about.items()]
-    return "\n".join([*lines, "", *notes]) + "\n"
+    return "\n".join([*lines_of(["method", *about, "features", last[1]], rows), "", *notes]) + "\n"
 
 
 def _number(value, best):
-    return f"**{value:.3f}**" if value >= best - 5e-4 else f"{value:.3f}"
+    return f"**{value:.3f}**" if value >= best - SAME else f"{value:.3f}"
 
 
-def main(out, quick):
-    results, about = [], {}
-    for problem in problems(quick):
-        about[problem.name] = problem.what
-        for name, rows_of in methods(problem.kind):
-            results.append(measure(problem, name, rows_of))
-        if problem.kind == "image" and importlib.util.find_spec(PEERS["SIFT and RANSAC"]):
-            results.append(measure_sift(problem))
-        best = max((one for one in results if one["problem"] == problem.name), key=lambda one: one["accuracy"])
-        print(f"{problem.name}: best {best['method']} {best['accuracy']:.3f}", flush=True)
+def _span(counts):
+    known = sorted({count for count in counts if count is not None})
+    return "varies" if not known else str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+
+
+def _median(found, key):
+    return f"{np.median([one[key] for one in found]):.1f}"
+
+
+def verdicts(results, about):
+    """One line per problem: what we recommend against the paper's best and the best peer, and whether it loses."""
+    rows = []
+    for problem in about:
+        found = {one["method"]: one["accuracy"] for one in results if one["problem"] == problem}
+        name = title(BEST["image" if "Euclid, pixels" in found else "cloud"])
+        ours, trimmed = found[f"{name}, whitened"], found[f"{name}, whitened, trim 0.1"]
+        paper, peer, top = (
+            max((found[one], one) for one in names if one in found)[1]
+            for names in ([f"{one}, fixed" for one in PAPER], PEERS, found)
+        )
+        gap = ours - max(found[paper], found[peer])
+        verdict = "ahead" if gap > SAME else "equal" if gap > -SAME else f"**loses by {-gap:.3f}**"
+        others = [_with_name(found, one) for one in (paper, peer, top)]
+        rows.append([problem, name, f"{ours:.3f}", f"{trimmed:.3f}", *others, verdict])
+    header = ["problem", "recommended", "accuracy", "with trim 0.1", "the paper's best", "best peer", "best of all", ""]
+    return "\n".join(lines_of(header, rows)) + "\n"
+
+
+def _with_name(found, name):
+    alike = sum(accuracy > found[name] - SAME for accuracy in found.values())
+    who = "several" if alike > 1 and found[name] == max(found.values()) else name.removesuffix(", fixed")
+    return f"{found[name]:.3f} ({who})"
+
+
+def gains(results, about):
+    """What is gained over simpler aggregations, in points; problems where all are equal are left out."""
+    found = {(one["method"], one["problem"]): one["accuracy"] for one in results}
+    rows, differ = [], set()
+    flat = [name for name in about if ("tv, whitened", name) in found]
+    for base, more in BASES.items():
+        rows.append([f"**{base}**", {name: f"{100 * found[f'{base}, whitened', name]:.1f}" for name in flat}])
+        for method in more:
+            steps = {name: found[f"{method}, whitened", name] - found[f"{base}, whitened", name] for name in flat}
+            differ |= {name for name, step in steps.items() if abs(step) > SAME}
+            rows.append([method, {name: f"{100 * step:+.1f}" for name, step in steps.items()}])
+    shown = [name for name in flat if name in differ]
+    lines = lines_of(["whitened frame", *shown], [[name, *(cells[one] for one in shown)] for name, cells in rows])
+    return "\n".join(lines) + "\n"
+
+
+def pair_times(results):
+    """Time per item and per pair of the methods that compare pairs; medians over the problems."""
+    pairs = [one for one in results if "milliseconds_per_pair" in one]
+    rows = []
+    for method in dict.fromkeys(one["method"] for one in pairs):
+        found = [one for one in pairs if one["method"] == method]
+        per_pair = np.median([one["milliseconds_per_pair"] for one in found])
+        rows.append([method, _median(found, "milliseconds"), f"{per_pair:.3f}"])
+    return "\n".join(lines_of(["method", "ms per picture", "ms per pair"], rows)) + "\n"
+
+
+def directions_table(results):
+    """Ours, and what the paper printed for its own shapes."""
+    rows = []
+    for one in results:
+        mean, wanted = np.mean(one["accuracies"]), one["wanted"]
+        reached = "" if wanted is None else f"{wanted:.3f}: {'reached' if mean >= wanted else '**missed**'}"
+        what = f"{one['aggregate']}, {one['frame']}"
+        texts = [f"{mean:.4f}", f"{min(one['accuracies']):.4f}", reached, f"{one['milliseconds']:.2f}"]
+        rows.append([what, str(one["n_directions"]), *texts])
+    for row in TABLES["nt-abc"].rows:
+        if row.directions in (64, 2048):
+            printed = f"{row.printed['max'].value:.3f}"
+            rows.append(["max, fixed, as printed (ABC shapes)", str(row.directions), printed, "", "", ""])
+    return (
+        "\n".join(lines_of(["features", "directions", "mean", "worst seed", "asked for", "ms per shape"], rows)) + "\n"
+    )
+
+
+def written(part, found):
+    """The texts that the documentation includes, by file name."""
+    if part == "directions":
+        return {"directions_table.md": directions_table(found["results"])}
+    if part == "trained":
+        return {"trained_table.md": table(**_both(found), last=("milliseconds", "ms per episode"))}
+    tables = {"beyond_table.md": table(**_both(found)), "beyond_verdicts.md": verdicts(**_both(found))}
+    tables |= {"beyond_gains.md": gains(**_both(found)), "beyond_pairs.md": pair_times(found["results"])}
+    machine, versions = found["machine"], found["machine"]["versions"]
+    where = f"{machine['cpu']}, Python {machine['python']}, NumPy {versions['numpy']}"
+    note = f"One run over everything took {found['minutes']:.0f} minutes on one thread ({where})."
+    return tables | {"beyond_machine.md": note + "\n"}
+
+
+def _both(found):
+    return {"results": found["results"], "about": found["problems"]}
+
+
+def main(out, quick, only):
     out.mkdir(parents=True, exist_ok=True)
-    (out / "beyond.json").write_text(json.dumps({"results": results, "problems": about}, indent=1) + "\n")
-    (out / "beyond_table.md").write_text(table(results, about))
+    parts = {"beyond": compared, "trained": trained}
+    if locate("furniture"):
+        parts["directions"] = directions
+    for part in only or parts:
+        began = time.perf_counter()
+        found = parts[part](quick)
+        found |= {"minutes": round((time.perf_counter() - began) / 60, 1), "machine": machine_facts()}
+        (out / f"{part}.json").write_text(json.dumps(found, indent=1) + "\n")
+        for name, text in written(part, found).items():
+            (out / name).write_text(text)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("nrcdt-beyond"))
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="fewer samples; not for quoting")
+    parser.add_argument("--only", nargs="+", choices=["beyond", "trained", "directions"], help="these parts")
     arguments = parser.parse_args()
-    main(arguments.out, arguments.quick)
+    main(arguments.out, arguments.quick, arguments.only)

@@ -3,6 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.ndimage import binary_closing, gaussian_filter
+from scipy.spatial.transform import Rotation
 
 from nrcdt.datasets import (
     academic,
@@ -23,6 +25,7 @@ from nrcdt.datasets import (
 from nrcdt.datasets.registry import locate
 
 EPISODES = 20
+VIEW, VIEW_SPREAD = (20, 35), 15  # degrees: from above and from the side; how far queries are seen from elsewhere
 OMNIGLOT = "omniglot/omniglot_small.npz"
 
 
@@ -102,26 +105,81 @@ def of_the_data_folder(quick):
         )
     folder = data_folder()
     if folder is not None and (folder / OMNIGLOT).is_file():
-        yield handwriting(folder / OMNIGLOT, quick)
+        yield from handwriting(folder / OMNIGLOT, quick)
     if locate("furniture"):
-        shapes = load_furniture()
-        clouds, labels = distorted_clouds(shapes.samples, 2 if quick else 5, random_state=0)
-        yield templates("furniture", "80 shapes in space, affine copies", "cloud", shapes.samples, clouds, labels)
+        shapes = load_furniture().samples
+        yield silhouettes(shapes, 1 if quick else 3)
+        clouds, labels = distorted_clouds(shapes, 2 if quick else 5, random_state=0)
+        yield templates("furniture", "80 shapes in space, affine copies", "cloud", shapes, clouds, labels)
 
 
 def handwriting(path, quick):
+    items, labels = characters(path, 20 if quick else 60)
+    what = "handwritten characters, one example of each of 20, queries by other hands"
+    queries = moved(items, 2, scale=(0.6, 1.0), shear=(-20, 20), shift=(-4, 4))
+    yield one_shot("omniglot", f"{what} under affine maps", "image", items, labels, 1, 20, queries)
+    yield one_shot("omniglot, upright", f"{what} as they were written", "image", items, labels, 1, 20)
+
+
+def characters(path, n_classes, n_hands=6):
     with np.load(path, allow_pickle=False) as stored:
         images = np.unpackbits(stored["images"], axis=1)[:, :11025].reshape(-1, 105, 105)
         labels = stored["labels"]
     rng = np.random.default_rng(0)
-    chosen = rng.permutation(np.unique(labels))[: 20 if quick else 60]
-    keep = np.concatenate([rng.permutation(np.flatnonzero(labels == label))[:6] for label in chosen])
-    items = np.pad(images[keep].astype(np.float64), ((0, 0), (12, 12), (12, 12)))
-    queries = moved(items, 2, scale=(0.6, 1.0), shear=(-20, 20), shift=(-4, 4))
-    what = "handwritten characters, one example of each of 20, queries by other hands under affine maps"
-    return one_shot("omniglot", what, "image", items, labels[keep], 1, 20, queries)
+    chosen = rng.permutation(np.unique(labels))[:n_classes]
+    keep = np.concatenate([rng.permutation(np.flatnonzero(labels == label))[:n_hands] for label in chosen])
+    return np.pad(images[keep].astype(np.float64), ((0, 0), (12, 12), (12, 12))), labels[keep]
+
+
+def silhouettes(shapes, n_queries):
+    """Filled outlines from one place, to be recognised from near it and under affine maps of the picture."""
+    rng = np.random.default_rng(3)
+    gallery = np.stack([silhouette(shape, VIEW) for shape in shapes])
+    views = np.repeat([VIEW], n_queries * len(shapes), axis=0)
+    views = views + rng.uniform(-VIEW_SPREAD, VIEW_SPREAD, size=views.shape)
+    labels = np.repeat(np.arange(len(shapes)), n_queries)
+    seen = np.stack([silhouette(shapes[label], view) for label, view in zip(labels, views, strict=True)])
+    what = f"outlines of 80 shapes in space, queries seen from up to {VIEW_SPREAD} degrees aside and under affine maps"
+    return templates("silhouettes", what, "image", gallery, moved(seen, 4, shift=(-4, 4)), labels)
+
+
+def silhouette(points, view, size=128):
+    """Shadow of a cloud, y up, its longest side half of the picture."""
+    seen = Rotation.from_euler("xy", view, degrees=True).apply(points)[:, :2] * [1, -1]
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    places = (seen - (low + high) / 2) * (size / 2 / (high - low).max()) + size / 2
+    edges = np.arange(size + 1)
+    counts = np.histogram2d(places[:, 1], places[:, 0], bins=(edges, edges))[0]
+    return gaussian_filter(binary_closing(counts > 0, iterations=4).astype(np.float64), 1)
 
 
 def problems(quick):
     yield from synthetic(quick)
     yield from of_the_data_folder(quick)
+
+
+def training_problems(quick):
+    """Problems with several training samples per class."""
+    digits = linmnist(20 if quick else 60)
+    for n_train in (5,) if quick else (5, 25):
+        what = f"digits 1, 5, 7, {n_train} training samples each"
+        yield one_shot(f"LinMNIST, {n_train}", what, "image", digits.samples, digits.labels, n_train)
+    copies, labels = distorted(watermarks(10, size=128)[0], 12 if quick else 40, random_state=0, shift=(-10, 10))
+    copies = salt(elastic(copies, random_state=1), 2, 1.0, random_state=2)
+    for n_train in (5,) if quick else (5, 25):
+        what = f"10 synthetic watermarks, affine copies in waves and with 2 specks, {n_train} training samples each"
+        yield one_shot(f"watermarks, {n_train}", what, "image", copies, labels, n_train)
+    if locate("briquet") or locate("wzis"):
+        yield frequent_motifs(load_watermarks())
+    folder = data_folder()
+    if folder is not None and (folder / OMNIGLOT).is_file():
+        items, labels = characters(folder / OMNIGLOT, 20, 10)
+        what = "20 handwritten characters, 5 training samples each, as they were written"
+        yield one_shot("omniglot, 5", what, "image", items, labels, 5)
+
+
+def frequent_motifs(marks, n_train=3):
+    keep = np.isin(marks.labels, np.flatnonzero(np.bincount(marks.labels) > n_train + 1))
+    images, labels = marks.samples[keep].astype(np.float64), marks.labels[keep]
+    what = f"tracings of the {len(np.unique(labels))} commonest motifs, {n_train} training samples each, all under maps"
+    return one_shot("tracings, 3", what, "image", moved(images, 5, scale=(0.5, 1.0), shift=(-10, 10)), labels, n_train)

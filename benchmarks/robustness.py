@@ -12,12 +12,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.metrics import pairwise_distances_argmin
 
+from methods import PAPER, title
 from nrcdt import AGGREGATIONS, NRCDT
 from nrcdt.datasets import bars, distorted, distorted_clouds, elastic, load_furniture, salt, watermarks
 from nrcdt.datasets.registry import locate
 from nrcdt.plot import COLOURS, STYLES
 
-COMBINED = ["tv", "spectrum"]
+NEW = {"image": (["tv", "spectrum"], ["tv", "bispectrum"]), "euclidean": ()}
+BEST = {"image": ["tv", "bispectrum"], "euclidean": "mean_abs"}
 SETTINGS = {"frame": "whitened", "n_directions": 128, "n_quantiles": 128, "n_jobs": -1}
 
 
@@ -77,45 +79,47 @@ def few(cloud, n_points, rng):
 
 
 def methods(space):
-    """Yield name, aggregation and settings."""
-    flat = space == "image"
+    """Yield name, family, aggregation and settings; families are drawn in a style each."""
     for name, aggregation in AGGREGATIONS.items():
-        if flat or aggregation.needs != "circle":
-            yield name, name, {}
-    best = COMBINED if flat else "mean_abs"
-    if flat:
-        yield " + ".join(COMBINED), COMBINED, {}
-    yield "max, trim 0.1", "max", {"trim": 0.1}
-    yield f"{'tv + spectrum' if flat else 'mean_abs'}, trim 0.1", best, {"trim": 0.1}
-    yield "max, winsorize", "max", {"normalize": "winsorize"}
-    yield "max, median", "max", {"normalize": "median"}
+        if space == "image" or "circle" not in aggregation.needs:
+            yield name, "paper" if name in PAPER else "new", name, {}
+    for aggregate in NEW[space]:
+        yield title(aggregate), "new", aggregate, {}
+    for aggregate in ("max", BEST[space]):
+        yield f"{title(aggregate)}, trim 0.1", "tolerant", aggregate, {"trim": 0.1}
+    for normalize in ("winsorize", "median"):
+        yield f"max, {normalize}", "tolerant", "max", {"normalize": normalize}
 
 
 def curves(space, problem):
     name, unit, templates, labels, disturbed = problem
     entries = []
-    for method, aggregate, more in methods(space):
+    for method, family, aggregate, more in methods(space):
         model = NRCDT(space, aggregate=aggregate, **SETTINGS, **more).fit(list(templates))
         rows = model.transform(list(templates)).astype(np.float64)
         shares = []
         for _, samples in disturbed:
             found = pairwise_distances_argmin(model.transform(list(samples)).astype(np.float64), rows)
             shares.append(round(float(np.mean(found == labels)), 4))
-        entries.append({"method": method, "accuracy": shares})
+        entries.append({"method": method, "family": family, "accuracy": shares})
     return {"disturbance": name, "unit": unit, "strengths": [one for one, _ in disturbed], "curves": entries}
 
 
 def picture(panels):
     figure = Figure(figsize=(9, 7.5), layout="constrained")
+    families = ("paper", "new", "tolerant")
     for ax, panel in zip(figure.subplots(2, 2, sharey=True).flat, panels, strict=True):
         places = range(len(panel["strengths"]))
-        for i, curve in enumerate(panel["curves"]):
-            style = {"color": COLOURS[i % len(COLOURS)], "linestyle": STYLES[i // len(COLOURS)]}
+        seen = dict.fromkeys(families, 0)
+        for curve in panel["curves"]:
+            family = curve["family"]
+            style = {"color": COLOURS[seen[family]], "linestyle": STYLES[families.index(family)]}
+            seen[family] += 1
             ax.plot(places, curve["accuracy"], marker=".", label=curve["method"], **style)
         ax.set_xticks(places, [f"{strength:g}" for strength in panel["strengths"]])
         ax.set(title=panel["disturbance"], xlabel=panel["unit"], ylim=(-0.02, 1.02))
     figure.supylabel("accuracy, nearest template")
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside right center", fontsize=8)
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside right center", fontsize=8, handlelength=3)
     return figure
 
 

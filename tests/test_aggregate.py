@@ -90,11 +90,20 @@ EXPECTED = {
     "std": lambda q: q.std(axis=1),
     "angular_quantiles": lambda q: np.hstack([np.sort(q, axis=1)[:, k] for k in range(5)]),
     "spectrum": lambda q: np.hstack([np.abs(coefficient(q, k)) if k < 3 else 0 * q[:, 0] for k in range(17)]),
+    "bispectrum": lambda q: np.hstack([product(q, f, g) for f in range(4) for g in range(f, 7 - f)]),
 }
 
 
 def coefficient(quantiles, k):
     return sum(quantiles[:, j] * np.exp(-2j * np.pi * k * j / 5) for j in range(5)) / 5
+
+
+def product(quantiles, f, g):
+    """Real part of three coefficients, as long as the cube root; five directions know frequencies to 2."""
+    if f + g > 2:
+        return 0 * quantiles[:, 0]
+    value = coefficient(quantiles, f) * coefficient(quantiles, g) * coefficient(quantiles, -f - g)
+    return np.abs(value) ** (1 / 3) * np.cos(np.angle(value))
 
 
 @pytest.mark.parametrize("name", AGGREGATIONS)

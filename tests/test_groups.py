@@ -34,7 +34,7 @@ def change(sets, space, normalize, aggregate, n=1024, frame="fixed"):
     n = 8 * n if aggregate == "tv" else n
     settings = {"space": space, "n_directions": n, "n_quantiles": 20, "normalize": normalize, "frame": frame}
     features = nrcdt(sets, aggregate=aggregate, **settings)
-    scale = aggregate if aggregate in ("tv", "spectrum") else "abs_max"  # abs_min may vanish everywhere
+    scale = aggregate if aggregate in ("tv", "spectrum", "bispectrum") else "abs_max"  # abs_min may vanish everywhere
     size = np.sqrt(np.mean(nrcdt(sets[:1], aggregate=scale, **settings) ** 2))
     return np.sqrt(np.mean((features[1:] - features[0]) ** 2, axis=1)).max() / size
 
@@ -42,7 +42,7 @@ def change(sets, space, normalize, aggregate, n=1024, frame="fixed"):
 PLANE = [
     (space, normalize, aggregate)
     for space, normalize, aggregate in itertools.product(["euclidean", "circular"], NORMALIZATIONS, AGGREGATIONS)
-    if SPACES[space].unit_directions or AGGREGATIONS[aggregate].needs != "even"
+    if SPACES[space].unit_directions or "even" not in AGGREGATIONS[aggregate].needs
 ]
 
 

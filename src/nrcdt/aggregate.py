@@ -14,7 +14,7 @@ from .slices import Array
 Function = Callable[..., Array]
 
 
-Needs = Literal["any", "circle", "even"]
+Needs = Literal["any", "circle", "even", "even circle"]
 
 
 class Aggregation(NamedTuple):
@@ -22,7 +22,7 @@ class Aggregation(NamedTuple):
 
     `exchange` says that h looks only at the set of values (or, around a circle, at their order), so that an affine map
     leaves it alone even in the fixed frame. `needs` says which directions it asks for: any, in order around a circle,
-    or spread evenly over a circle or a sphere.
+    spread evenly over a circle or a sphere, or spread evenly over a circle.
     """
 
     name: str
@@ -121,6 +121,50 @@ def _harmonics(quantiles: Array, directions: Array, n_frequencies: int) -> list[
     return norms
 
 
+def bispectrum(n_frequencies: int = 6) -> Aggregation:
+    """Return the aggregation that keeps magnitudes and phases of how slices vary around the circle.
+
+    Features are F(f) F(g) conj(F(f + g)) for frequencies f <= g with f + g up to `n_frequencies`, where F are the
+    Fourier coefficients over the directions. Turning the directions leaves these products alone, reflecting them
+    conjugates the products: real parts are kept. Magnitudes are replaced by their cube roots, to be on the scale of
+    the slices.
+
+    Parameters
+    ----------
+    n_frequencies : the highest frequency
+
+    See Also
+    --------
+    spectrum : magnitudes alone; also on spheres.
+
+    Examples
+    --------
+    >>> from nrcdt.directions import circle
+    >>> angles = 2 * np.pi * np.arange(16) / 16
+    >>> slices = np.array([np.cos(angles) + np.cos(2 * angles), np.cos(angles) - np.cos(2 * angles)])
+    >>> bispectrum(2).function(slices[:, :, np.newaxis], np.full(16, 1 / 16), circle(16)).round(3) + 0.0
+    array([[ 0. ,  0. ,  0. ,  0.5],
+           [ 0. ,  0. ,  0. , -0.5]])
+    """
+    n_frequencies = positive_integer(n_frequencies, "n_frequencies", "6 is a good start.")
+    pairs = [(f, g) for f in range(n_frequencies // 2 + 1) for g in range(f, n_frequencies + 1 - f)]
+
+    def function(quantiles: Array, weights: Array, directions: Array) -> Array:
+        found = np.fft.rfft(quantiles, axis=1, norm="forward")
+        missing = max(0, n_frequencies + 1 - found.shape[1])
+        found = np.pad(found, ((0, 0), (0, missing), (0, 0)))
+        products = [found[:, f] * found[:, g] * found[:, f + g].conj() for f, g in pairs]
+        return np.concatenate([_shrunk(product) for product in products], axis=1)
+
+    return Aggregation("bispectrum", function, exchange=False, needs="even circle")
+
+
+def _shrunk(products: Array) -> Array:
+    """Real parts after the magnitudes were replaced by their cube roots."""
+    sizes = np.abs(products)
+    return np.asarray(products.real / np.where(sizes > 0, sizes, 1) ** (2 / 3))
+
+
 # What depends only on the set of values, not on how many directions have them.
 SET_FUNCTIONS = (np.max, np.min, np.ptp)
 
@@ -138,6 +182,7 @@ AGGREGATIONS: dict[str, Aggregation] = {
         Aggregation("std", lambda q, w, d: _std(q, w), exchange=False),
         angular_quantiles(),
         spectrum(),
+        bispectrum(),
     )
 }
 

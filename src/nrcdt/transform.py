@@ -105,13 +105,13 @@ def resolve_directions(space: Space, dimension: int, n_directions: int, given: A
 def refuse_directions(aggregations: Sequence[Aggregation], directions: Array, space: Space) -> None:
     """Refuse aggregations that ask for an order or an even spread that directions do not have."""
     for one in aggregations:
-        if one.needs == "circle" and not run_around(directions):
+        if "circle" in one.needs and not run_around(directions):
             raise ValueError(
                 f"aggregate {one.name!r} must have directions in order around a circle; "
                 f"got directions of shape {directions.shape} in the {space.name} space. "
                 "Use 'max', or plane directions sorted by angle."
             )
-        if one.needs == "even" and not (space.unit_directions and evenly_spread(directions)):
+        if "even" in one.needs and not (space.unit_directions and evenly_spread(directions)):
             raise ValueError(
                 f"aggregate {one.name!r} must have directions spread evenly over a circle or a sphere; "
                 f"got directions of shape {directions.shape} in the {space.name} space. "
