@@ -29,6 +29,9 @@ each table as JSON. `nrcdt paper list` names the tables, `nrcdt paper nt-academi
 `NRCDT_DATA` or `--data` names; the report says what to download where it is absent. Features are kept in a cache
 (`--cache`), which may be deleted at any time. The exit code is 0 when enough numbers hold.
 
+Beside the paper's columns stand some that it does not have, so marked: the whitened frame, richer aggregations, and
+classifiers that learn. In the JSON their `printed` is `null` and their `verdict` is `added`.
+
 The rest of this page is such a report, made by `docs/make_paper.py`.
 
 """

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from nrcdt.paper import outline, page, report
-from nrcdt.paper.results import AGREES, DIFFERS, HELD, NOT_HELD, NOT_RUN, REPORTED, RULE, Cell, Figure, Result
+from nrcdt.paper.additions import MEANING
+from nrcdt.paper.results import ADDED, AGREES, DIFFERS, HELD, NOT_HELD, NOT_RUN, REPORTED, RULE, Cell, Figure, Result
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 
@@ -132,6 +133,7 @@ def test_headline_outcome_and_counts(parsed, text):
         "baselines differ": "1",
         "reported only": "2",
         "not run here": "1",
+        "not in the paper": "0",
     }
     assert counts == expected | ABOUT
     assert text.startswith("# 2 of 3 judged cells hold\n")
@@ -187,6 +189,8 @@ def test_the_rule_is_stated(parsed, text):
     rule = " ".join(RULE.split())
     assert rule in parsed.texts["p"]
     assert rule in text
+    assert " ".join(MEANING.split()) in parsed.texts["p"]
+    assert " ".join(MEANING.split()) in text
 
 
 def test_notes_become_footnotes(parsed, text):
@@ -280,6 +284,49 @@ def test_rows_and_columns_are_grouped_by_what_they_share(tmp_path):
     assert [text for _, _, text in table[1]] == ["", "max", "tv", "max", "tv"]
     assert page._grouped(["a, x", "b"], first=True) == [("", [("a, x", "a, x"), ("b", "b")])]
     assert page._grouped(["a, x", "b, x"], first=True)[0][0] == ""
+
+
+MORE = [
+    *(Cell(f"angles {k}", "max", 0.9, ours, None, 100, HELD, k) for k, ours in ((8, 0.80), (16, 0.90))),
+    Cell("angles 32", "max", 1.0, 1.0, None, 100, HELD, 32),
+    *(Cell(f"angles {k}", "tv", 0.9, 0.7, None, 100, HELD, k) for k in (8, 16, 32)),
+    *(Cell(f"angles {k}", "whitened max", None, ours, 0.01, 100, ADDED, k) for k, ours in ((8, 0.95), (16, 0.91))),
+    Cell("angles 32", "whitened max", None, 0.97, 0.01, 100, ADDED, 32),
+    Cell("angles 32", "max, NCA", None, 1.0, 0.0, 100, ADDED, 32),
+]
+
+
+def test_columns_that_the_paper_does_not_have_stand_apart(tmp_path):
+    raw = report.write_report(tmp_path, [Result("t", "T", MORE, [], [], 1.0)], {}).read_text(encoding="utf-8")
+    parsed, text = Page(raw), (tmp_path / "report.md").read_text(encoding="utf-8")
+    table = parsed.tables[-1]
+    assert [(entry[2], entry[1].get("colspan")) for entry in table[0]] == [
+        ("", None),
+        ("", "2"),
+        ("not in the paper", "2"),
+    ]
+    assert [entry[2] for entry in table[1]] == ["", "max", "tv", "whitened max", "max, NCA"]
+    tag, attributes, shown = cell_at(table, "angles 8", "whitened max")
+    assert (tag, attributes["class"]) == ("td", "added")
+    assert shown == "+added, not judged: 0.950 ±0.010"
+    assert "|  | max | tv | whitened max (not in the paper) | max, NCA (not in the paper) |" in text
+    assert "| angles 8 | 0.800 (0.900) ✓ | 0.700 (0.900) ✓ | 0.950±0.010 + |  |" in text
+    counts = dict(zip(parsed.texts["dt"], parsed.texts["dd"], strict=True))
+    assert (counts["cells compared"], counts["not in the paper"]) == ("6", "4")
+    assert outline.summary(Result("t", "T", MORE, [], [], 1.0)) == "6 of 6 hold, 4 added"
+
+
+def test_additions_are_compared_with_the_best_of_the_papers_columns(tmp_path):
+    result = Result("t", "T", MORE, [], [], 1.0)
+    sentence = outline.comparison(result)
+    assert sentence.endswith(
+        ": whitened max is better in 1, as good in 1, worse in 1 of 3 rows (-0.030 to +0.150) and above the best "
+        "printed number in 2; max, NCA is as good in 1 of 1 rows (+0.000) and above the best printed number in 0."
+    )
+    page = Page(report.write_report(tmp_path, [result], {}).read_text(encoding="utf-8"))
+    assert sentence in page.texts["p"]
+    assert sentence in (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert outline.comparison(RESULT) == ""
 
 
 def test_cells_are_written_and_read_back(tmp_path):

@@ -11,17 +11,21 @@ from PIL import Image
 from sklearn.svm import LinearSVC
 from typer.testing import CliRunner
 
+from nrcdt import AGGREGATIONS, NRCDT
+from nrcdt.classifiers import NearestSubspace
 from nrcdt.cli import app
 from nrcdt.datasets import academic, watermarks
 from nrcdt.paper import run as runner
+from nrcdt.paper.additions import ADDED
 from nrcdt.paper.cache import Cache
-from nrcdt.paper.causes import causes
+from nrcdt.paper.causes import _breaks, causes
+from nrcdt.paper.columns import BASELINES, DETAILS, column_label, read_method
 from nrcdt.paper.data import Data
 from nrcdt.paper.features import Features, aggregated, rcdt_gram, span
 from nrcdt.paper.results import NOT_HELD
 from nrcdt.paper.run import Settings, find_tables, run_table
-from nrcdt.paper.tables import BASELINES, TABLES, Number, column_label
-from nrcdt.paper.tasks import TASKS, Task, halves, random_split, separate, start_seed
+from nrcdt.paper.tables import TABLES, Number
+from nrcdt.paper.tasks import CLASSIFIERS, TASKS, Task, halves, nearest, random_split, separate, start_seed
 
 KEYS = ["row", "column", "printed", "measured", "std", "n", "verdict", "directions", "note", "printed_std"]
 KEYS += ["tolerance", "split_tolerance", "low", "high"]
@@ -165,6 +169,7 @@ def test_quick_run_measures_every_table_that_needs_no_data(quick_run):
             assert f"{name}: not run. " in result.output
         else:
             assert "not run" not in verdicts
+            assert ("added" in verdicts) == (name in ADDED)
             assert all(cell["measured"] is not None and cell["n"] for cell in cells)
 
 
@@ -289,7 +294,7 @@ def test_stand_ins_are_reported_and_not_judged(data, tmp_path):
     (data / "wzis").rename(data / "watermarks")
     out = tmp_path / "out"
     invoke("nt-watermark", "--quick", "--out", out, "--cache", tmp_path / "cache", "--data", data)
-    assert {cell["verdict"] for cell in cells_of(out, "nt-watermark")} == {"reported"}
+    assert {cell["verdict"] for cell in cells_of(out, "nt-watermark")} == {"reported", "added"}
     assert "stand in for the pictures of WZIS" in (out / "report.html").read_text()
 
 
@@ -333,7 +338,22 @@ def test_a_number_that_nothing_explains_is_shown_beside_its_neighbours(tmp_path)
     row = next(row for row in task.rows if row.directions == 16 and "rcdt/2" in row.printed)
     odd = row._replace(printed={**row.printed, "rcdt/2": Number(7.0)})
     (sentence,) = causes(task, [(odd, "rcdt/2")]).values()
-    assert sentence.endswith("does not explain the difference; the paper prints 0.366 for 8 and 0.366 for 32")
+    told = "does not explain the difference; the paper prints 0.366 for 8 and 0.366 for 32"
+    assert sentence.endswith(f"{told}, so that this number breaks its own printed column")
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "breaks"),
+    [
+        (0.578, [0.514, 0.505], True),
+        (0.60, [0.514, 0.705], False),
+        (0.75, [0.514, 0.705], False),
+        (0.991, [1.0], False),
+        (0.5, [], False),
+    ],
+)
+def test_a_number_far_from_two_near_neighbours_breaks_its_column(value, beside, breaks):
+    assert _breaks(value, beside) is breaks
 
 
 def test_short_coordinates_keep_distances_and_labels(rng):
@@ -351,8 +371,6 @@ def test_short_coordinates_keep_distances_and_labels(rng):
 
 
 def test_aggregations_agree_with_the_estimator():
-    from nrcdt import NRCDT
-
     images = academic(2).samples
     blocks = aggregated(images, "image", ["max", "tv"], 16, 64, 300)
     for name, block in blocks.items():
@@ -371,9 +389,90 @@ def test_splits_and_halves_take_from_every_class(rng):
 
 
 def test_every_method_of_a_table_is_a_baseline_or_an_aggregation():
-    from nrcdt import AGGREGATIONS
-
     for table in TABLES.values():
         if table.task != "run times":
-            columns = {column.partition("/")[0] for row in table.rows for column in row.printed}
-            assert columns <= {*BASELINES, *AGGREGATIONS}
+            names = {name for row in table.rows for column in row.columns for name in read_method(column).names}
+            assert names <= {*BASELINES, *AGGREGATIONS}
+
+
+def test_tables_have_columns_that_the_paper_does_not_have():
+    counts = {name: sum(len(row.added) for row in table.rows) for name, table in TABLES.items()}
+    assert {name: n for name, n in counts.items() if n} == {
+        "nt-academic": 1 + 8 * 3,
+        "nt-polygon": 1 + 8 * 3,
+        "nt-watermark": 1 + 10 * 3,
+        "nn-linmnist": 24 * 3 + 2 * 5 * 4,
+        "svm-academic": 4 * 4 * 4,
+        "svm-linmnist": 4 * 3 * 4,
+        "nt-animal": 8 * 3,
+        "nt-abc": 11 * 2 + 8,
+        "nn-faust": 3 * 3,
+    }
+    assert set(ADDED) <= set(TABLES)
+
+
+def test_additions_stand_where_they_make_sense():
+    for table in TABLES.values():
+        for row in table.rows:
+            assert not set(row.added) & set(row.printed)
+            for column in row.added:
+                (frame, names), detail = read_method(column), column.partition("/")[2]
+                assert frame == "fixed" or table.space in ("image", "euclidean")
+                assert "tv" not in names or table.space == "image"
+                assert detail in ("", *DETAILS)
+                assert len(names) == 1 or detail != "inf"  # short coordinates keep Euclidean distances only
+                assert detail not in CLASSIFIERS or row.train >= 5
+
+
+def test_added_cells_have_no_printed_number_and_are_not_judged(quick_run):
+    folder, result = quick_run
+    for name in ADDED:
+        if name not in NEED_DATA:
+            added = [cell for cell in cells_of(folder, name) if cell["verdict"] == "added"]
+            assert all(cell["printed"] is None and cell["tolerance"] is None and not cell["note"] for cell in added)
+            assert f"; {len(added)} added, " in result.output
+    page = " ".join((folder / "report.html").read_text().split())
+    assert "Columns marked &quot;not in the paper&quot; are measured on the same samples" in page
+    n_measuring = sum(name in ADDED for name in TABLES if name not in NEED_DATA)
+    assert page.count("Against the best of the paper&#x27;s columns, row by row: ") == n_measuring
+
+
+def test_what_two_blocks_print_for_one_label_is_one_row():
+    rows = TABLES["nt-academic"].rows
+    assert [row.label for row in rows] == ["any number", *(f"angles {2**k}" for k in range(1, 9))]
+    assert {"max/inf", "max/2"} <= set(rows[1].printed)
+
+
+def test_whitened_blocks_side_by_side_are_those_of_the_estimator(tmp_path):
+    features = small_task("nt-academic", tmp_path, n_quantiles=32, n_radii=200).features
+    model = NRCDT(n_directions=8, n_quantiles=32, n_radii=200, frame="whitened", aggregate=["tv", "spectrum"])
+    model.fit(np.stack(features.measures[: features.n_templates]))
+    rows = model.transform(np.stack(features.measures)).astype(np.float64)
+    found = features("whitened.tv+spectrum", 8)
+    assert found.shape[1] <= len(rows) < rows.shape[1]
+    np.testing.assert_allclose(found @ found.T, rows @ rows.T, rtol=1e-5)
+    alone = model.set_params(aggregate="mean_abs").fit_transform(np.stack(features.measures))
+    np.testing.assert_array_equal(features("whitened.mean_abs", 8), alone)
+
+
+def test_classifiers_learn_how_classes_vary(rng):
+    """Two flat classes that lie closer together than they are wide."""
+    labels = np.repeat([0, 1], 60)
+    wide, across = rng.uniform(-5, 5, (120, 2)), labels + 0.1 * rng.normal(size=120)
+    features = np.column_stack([wide, across])
+    train, test = random_split(labels, 10, rng)
+    assert nearest(features, labels, train, test) < 0.8
+    assert CLASSIFIERS["subspace"](features, labels, train, test) == 1
+    assert CLASSIFIERS["nca"](features, labels, train, test) > 0.9
+
+
+def test_columns_name_their_classifier(tmp_path):
+    tasks = [small_task("svm-academic", tmp_path / str(i), 12, n_quantiles=32, n_radii=200) for i in range(2)]
+    row = next(row for row in tasks[0].rows if row.label == "train 5, angles 16")
+    first, again = (TASKS["svm"](task._replace(rows=[row], n_splits=2, n_draws=1)) for task in tasks)
+    assert first == again
+    assert set(first) == {(row.label, column) for column in row.columns}
+    features, labels = tasks[0].features("max", 16), tasks[0].labels
+    splits = [random_split(labels, 5, np.random.default_rng([0, split])) for split in range(2)]
+    scores = [NearestSubspace().fit(features[a], labels[a]).score(features[b], labels[b]) for a, b in splits]
+    assert first[row.label, "max/subspace"].value == pytest.approx(np.mean(scores))

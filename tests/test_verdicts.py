@@ -1,6 +1,7 @@
 import pytest
 
 from nrcdt.paper.results import (
+    ADDED,
     AGREES,
     DIFFERS,
     HELD,
@@ -100,6 +101,13 @@ def test_only_judged_features_with_enough_directions_decide():
     assert share_held(cells) == 1
     assert share_held(cells[1:]) is None
     assert summary(cells) == "5 cells: 1 held, 1 not held, 1 agrees, 1 reported, 1 not run"
+
+
+def test_what_the_paper_does_not_have_is_counted_apart():
+    added = cell(ADDED, 64)._replace(printed=None, measured=0.1)
+    assert decisive([cell(HELD, 16), added, added]) == [cell(HELD, 16)]
+    assert share_held([added]) is None
+    assert summary([cell(HELD, 16), added, added]) == "1 cells: 1 held; 2 added"
 
 
 def test_cells_that_hold_by_the_error_over_splits_are_counted():

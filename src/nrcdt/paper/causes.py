@@ -9,7 +9,7 @@ from functools import partial
 from .tables import Row
 from .tasks import Task, cluster_scores, nearest, over_splits, separate, start_seed, template_accuracy
 
-LENGTHS = (0.5, 0.7, 1)
+LENGTHS = (0.12, 0.25, 0.5, 0.7, 1)
 DRAWS = 8
 STARTS = 25
 
@@ -35,13 +35,21 @@ def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
 
 
 def _beside(task: Task, row: Row, column: str) -> str:
-    """Show what is printed for half and for twice as many directions: some numbers stand out in their own column."""
+    """Show what is printed for half and for twice as many directions: some numbers break their own column."""
     if row.directions is None:
         return ""
     near = (row.directions / 2, row.directions * 2)
     same = [other for other in task.table.rows if other.train == row.train and column in other.printed]
-    found = [f"{other.printed[column].value:.3f} for {other.directions}" for other in same if other.directions in near]
-    return f"; the paper prints {' and '.join(found)}" if found else ""
+    beside = {other.directions: other.printed[column].value for other in same if other.directions in near}
+    texts = [f"{value:.3f} for {directions}" for directions, value in beside.items()]
+    breaks = _breaks(row.printed[column].value, list(beside.values()))
+    odd = ", so that this number breaks its own printed column" if breaks else ""
+    return f"; the paper prints {' and '.join(texts)}{odd}" if texts else ""
+
+
+def _breaks(value: float, beside: list[float]) -> bool:
+    """Tell whether two neighbours are nearer to each other than to what stands between them."""
+    return len(beside) == 2 and abs(beside[0] - beside[1]) < min(abs(value - other) for other in beside)
 
 
 def _other_lengths(task: Task, wanted: Wanted, values: Values) -> None:
@@ -82,6 +90,6 @@ _LENGTHS = "The machine's C = 1 makes the unit of length count, which the paper 
 _VARIATIONS: dict[str, tuple[str, Callable[[Task, Wanted, Values], None]]] = {
     "nearest template": (f"One draw of the dataset is printed: in {DRAWS} draws", _other_draws),
     "nearest neighbour": (f"One draw of the dataset is printed: in {DRAWS} draws", _other_draws),
-    "svm": (f"{_LENGTHS} {LENGTHS[0]}, {LENGTHS[1]} and {LENGTHS[2]}", _other_lengths),
+    "svm": (f"{_LENGTHS} {', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]}", _other_lengths),
     "k-means": (f"One run is printed: in {STARTS} runs on each of up to {DRAWS} draws of the dataset", _other_runs),
 }

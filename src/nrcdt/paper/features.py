@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..aggregate import AGGREGATIONS, find_aggregations
+from ..aggregate import AGGREGATIONS, block_scales, find_aggregations, join_blocks
 from ..baselines import LOT, AffineMoments
 from ..estimators import RCDT
 from ..slices import Array
 from ..spaces import find_space
 from ..transform import feature_blocks, make_plan, walk
 from .cache import Cache
+from .columns import read_method
 from .data import Data
 from .tables import Table
 
@@ -39,10 +40,12 @@ class Features:
         """Return the features of one method, a row per measure.
 
         Rows of the Euclidean baseline and of the R-CDT are long. Unless they are wanted `raw`, as many coordinates as
-        there are rows stand for them, with the same distances and inner products.
+        there are rows stand for them, with the same distances and inner products; for several aggregations side by
+        side always.
         """
-        if method in AGGREGATIONS:
-            return self._aggregated(n_directions or self.table.n_directions)[method]
+        frame, names = read_method(method)
+        if _are_known(names):
+            return self._aggregated(frame, n_directions or self.table.n_directions)[method]
         if method == "rcdt":
             return self._rcdt(n_directions or self.table.n_directions, raw)
         if method == "eucl":
@@ -69,12 +72,28 @@ class Features:
         radii = {"n_radii": self.table.n_radii} if self.table.space == "image" else {}
         return {"n_directions": n_directions, "n_quantiles": self.table.n_quantiles, **radii}
 
-    def _aggregated(self, n_directions: int) -> dict[str, Array]:
-        names = sorted({column.partition("/")[0] for row in self.table.rows for column in row.printed})
-        wanted = [name for name in names if name in AGGREGATIONS]
-        settings = self._settings(n_directions)
-        key = {"data": self.digest, "space": self.table.space, "aggregations": wanted, **settings}
-        return self.cache.get(key, lambda: aggregated(self.measures, self.table.space, wanted, **settings))
+    def _aggregated(self, frame: str, n_directions: int) -> dict[str, Array]:
+        """Return the features of all methods that the table wants in one frame, for so many directions."""
+        rows = [row for row in self.table.rows if row.directions in (None, n_directions)]
+        columns = sorted({column.partition("/")[0] for row in rows for column in row.columns})
+        methods = {column: read_method(column) for column in columns}
+        wanted = {column: names for column, (own, names) in methods.items() if own == frame and _are_known(names)}
+        settings = {"frame": frame, **self._settings(n_directions)}
+        key = {"data": self.digest, "space": self.table.space, "methods": list(wanted), **settings}
+        return self.cache.get(key, lambda: self._joined(wanted, settings))
+
+    def _joined(self, wanted: dict[str, list[str]], settings: dict[str, Any]) -> dict[str, Array]:
+        """Compute all aggregations from the same slices, and put side by side what belongs together."""
+        names = sorted({name for own in wanted.values() for name in own})
+        found = aggregated(self.measures, self.table.space, names, **settings)
+        return {column: self._side_by_side([found[name] for name in own]) for column, own in wanted.items()}
+
+    def _side_by_side(self, blocks: list[Array]) -> Array:
+        if len(blocks) == 1:
+            return blocks[0]
+        scales = block_scales([block[: self.n_templates or None] for block in blocks])
+        rows = join_blocks(blocks, scales).astype(np.float64)
+        return span(rows @ rows.T)[0]
 
     def _rcdt(self, n_directions: int, raw: bool) -> Array:
         settings = self._settings(n_directions)
@@ -82,6 +101,10 @@ class Features:
             model = RCDT(self.table.space, n_jobs=-1, **settings).fit(self.measures[:1])
             return self._once("rcdt, raw", lambda: model.transform(self.measures), **settings)
         return self._once("rcdt", lambda: span(rcdt_gram(self.measures, self.table.space, **settings))[0], **settings)
+
+
+def _are_known(names: list[str]) -> bool:
+    return AGGREGATIONS.keys() >= set(names)
 
 
 def _digest(measures: Sequence[Array]) -> str:
@@ -93,21 +116,19 @@ def _digest(measures: Sequence[Array]) -> str:
 
 
 def aggregated(
-    measures: Sequence[Any], space: str, names: list[str], n_directions: int, n_quantiles: int, n_radii: Any = "auto"
+    measures: Sequence[Any],
+    space: str,
+    names: list[str],
+    n_directions: int,
+    n_quantiles: int,
+    n_radii: Any = "auto",
+    frame: str = "fixed",
 ) -> dict[str, Array]:
-    """Return the NR-CDT of every measure for several aggregations at once, each of shape (n_measures, n_quantiles)."""
+    """Return the NR-CDT of every measure for several aggregations at once, each of shape (n_measures, n_features)."""
     where = find_space(space)
     checked = where.check(measures)
     plan = make_plan(
-        space,
-        where.dimension(checked[0]),
-        n_directions,
-        None,
-        n_radii,
-        n_quantiles,
-        "fixed",
-        "standardize",
-        "uniform",
+        space, where.dimension(checked[0]), n_directions, None, n_radii, n_quantiles, frame, "standardize", "uniform"
     )
     aggregations = find_aggregations(names)
     parts = walk(checked, plan, lambda chunk: feature_blocks(chunk, plan, aggregations), n_jobs=-1)

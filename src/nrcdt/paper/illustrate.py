@@ -11,9 +11,9 @@ import numpy as np
 from ..estimators import NRCDT
 from . import figures
 from .clustering import k_means
+from .columns import column_label
 from .features import aggregated
 from .results import Figure
-from .tables import column_label
 from .tasks import Task, halves, start_seed
 
 CURVE_DIRECTIONS = 2048

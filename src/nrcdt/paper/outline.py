@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .results import (
+    ADDED,
     AGREES,
     DIFFERS,
     HELD,
@@ -25,7 +26,7 @@ from .results import (
 )
 
 DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
-MARKS = {HELD: "✓", NOT_HELD: "✗", AGREES: "=", DIFFERS: "≠", REPORTED: "·", NOT_RUN: DASH}
+MARKS = {HELD: "✓", NOT_HELD: "✗", AGREES: "=", DIFFERS: "≠", REPORTED: "·", NOT_RUN: DASH, ADDED: "+"}
 MEANINGS = {
     HELD: "held",
     NOT_HELD: "not held",
@@ -33,7 +34,9 @@ MEANINGS = {
     DIFFERS: "baseline, differs",
     REPORTED: "reported, not judged",
     NOT_RUN: "not run here",
+    ADDED: "added, not judged",
 }
+NOT_PRINTED = "not in the paper"
 RUN_TIMES = "run-times"
 FASTER = f"{TIMES} printed over measured: how many times faster"
 FILES = "Beside this report: the cells of every table as NAME.json, every figure as NAME.png and NAME.svg."
@@ -78,6 +81,7 @@ def counts(cells: list[Cell]) -> dict[str, int]:
         "baselines differ": verdicts[DIFFERS],
         "reported only": verdicts[REPORTED],
         "not run here": verdicts[NOT_RUN],
+        NOT_PRINTED: verdicts[ADDED],
     }
 
 
@@ -89,6 +93,7 @@ def summary(result: Result) -> str:
     parts += [f"{verdicts[AGREES]} of {baselines} baselines agree"] if baselines else []
     parts += [f"{verdicts[REPORTED]} reported"] if verdicts[REPORTED] else []
     parts += [f"{verdicts[NOT_RUN]} not run"] if verdicts[NOT_RUN] else []
+    parts += [f"{verdicts[ADDED]} added"] if verdicts[ADDED] else []
     return ", ".join(parts)
 
 
@@ -166,12 +171,37 @@ def footnotes(cells: Iterable[Cell]) -> dict[str, str]:
     return {text: LETTERS[i] if i < len(LETTERS) else str(i + 1) for i, text in enumerate(texts)}
 
 
+def comparison(result: Result) -> str:
+    """Say how columns that the paper does not have compare with the best of the paper's; nothing if there are none."""
+    columns = dict.fromkeys(cell.column for cell in result.cells if cell.verdict == ADDED)
+    found = [f"{column} is {_compared(result, column)}" for column in columns]
+    return f"Against the best of the paper's columns, row by row: {'; '.join(found)}." if found else ""
+
+
+def _compared(result: Result, column: str) -> str:
+    own = [cell for cell in result.cells if cell.column == column and cell.verdict == ADDED]
+    paper = [[cell for cell in result.cells if cell.row == one.row and cell.verdict != ADDED] for one in own]
+    ours = np.array([one.measured or 0 for one in own])
+    gains = ours - [max(cell.measured or 0 for cell in row) for row in paper]
+    one_sample = np.array([1 / (one.n or 1) + 1e-9 for one in own])
+    places = np.where(np.abs(gains) <= one_sample, "as good", np.where(gains > 0, "better", "worse"))
+    counts = [(place, int(np.sum(places == place))) for place in ("better", "as good", "worse")]
+    found = ", ".join(f"{place} in {n}" for place, n in counts if n)
+    bounds = dict.fromkeys(f"{round(gain, 3) + 0.0:+.3f}" for gain in (gains.min(), gains.max()))
+    n_above = int(np.sum(ours > [max(cell.printed or 0 for cell in row) for row in paper]))
+    return f"{found} of {len(own)} rows ({' to '.join(bounds)}) and above the best printed number in {n_above}"
+
+
 class Grid(NamedTuple):
     """Cells by row and column, both in the order of their first appearance."""
 
     rows: list[str]
     columns: list[str]
     cells: dict[tuple[str, str], list[Cell]]
+
+    def is_added(self, column: str) -> bool:
+        """Tell whether the paper does not have a column."""
+        return any(cell.verdict == ADDED for row in self.rows for cell in self.cells.get((row, column), []))
 
 
 def grids(cells: Iterable[Cell]) -> list[Grid]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from string import Template
 
 from . import outline
-from .outline import FASTER, FILES, MARKS, MEANINGS, RUN_TIMES, Grid
+from .additions import MEANING
+from .outline import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
 from .results import DIFFERS, NOT_HELD, RULE, Cell, Figure, Result, count
 
 
@@ -22,6 +23,7 @@ def html_report(folder: Path, results: list[Result], about: dict[str, str]) -> s
         outcome=escape(outline.outcome(cells)),
         counts="".join(f"<div><dt>{name}</dt><dd>{n}</dd></div>" for name, n in outline.counts(cells).items()),
         rule=escape(" ".join(RULE.split())),
+        additions=escape(" ".join(MEANING.split())),
         legend=_legend(MARKS),
         not_held=_exceptions(results, NOT_HELD),
         differing=_exceptions(results, DIFFERS),
@@ -69,6 +71,7 @@ def _exceptions(results: list[Result], verdict: str) -> str:
 
 def _section(folder: Path, result: Result) -> str:
     letters = outline.footnotes(result.cells)
+    comparison = outline.comparison(result)
     footnotes = "".join(f"<li><sup>{letter}</sup> {escape(text)}</li>" for text, letter in letters.items())
     return SECTION.substitute(
         name=escape(result.name),
@@ -76,6 +79,7 @@ def _section(folder: Path, result: Result) -> str:
         summary=_quiet(outline.summary(result)),
         notes="".join(f"<p>{escape(note)}</p>" for note in result.notes),
         grids="".join(_grid(result, grid, letters) for grid in outline.grids(result.cells)),
+        comparison=f"<p>{escape(comparison)}</p>" if comparison else "",
         legend=_legend(count(result.cells), timed=result.name == RUN_TIMES),
         footnotes=f'<ul class="footnotes">{footnotes}</ul>' if footnotes else "",
         seconds=_quiet(outline.seconds(result)),
@@ -92,12 +96,14 @@ def _grid(result: Result, grid: Grid, letters: dict[str, str]) -> str:
         for row, label in rows:
             cells = "".join(_grid_cell(result, grid.cells.get((row, column), []), letters) for column in grid.columns)
             body.append(f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>')
-    head = _grid_head(grid.columns)
+    head = _grid_head(grid)
     return f'<div class="scroll"><table class="grid">{head}<tbody>{"".join(body)}</tbody></table></div>'
 
 
-def _grid_head(columns: list[str]) -> str:
-    groups = _grouped(columns, first=False)
+def _grid_head(grid: Grid) -> str:
+    added = [(column, column) for column in grid.columns if grid.is_added(column)]
+    groups = _grouped([column for column in grid.columns if not grid.is_added(column)], first=False)
+    groups += [(NOT_PRINTED, added)] if added else []
     upper = "".join(f'<th scope="colgroup" colspan="{len(own)}">{escape(group)}</th>' for group, own in groups)
     lower = "".join(f'<th scope="col">{escape(label)}</th>' for _, own in groups for _, label in own)
     upper = f'<tr class="upper"><td></td>{upper}</tr>' if any(group for group, _ in groups) else ""
@@ -162,6 +168,7 @@ SECTION = Template("""
 $notes
 $grids
 $legend
+$comparison
 $footnotes
 <p>$seconds</p>
 $figures
@@ -224,7 +231,7 @@ sup { color: var(--odd); font-weight: 700; line-height: 1; }
 .not-held { background: var(--wrong-ground); } .not-held .mark, .not-held .measured { color: var(--wrong); }
 .not-held .measured { font-weight: 700; }
 .differs { background: var(--odd-ground); } .differs .mark { color: var(--odd); }
-.not-run { color: var(--quiet); }
+.not-run { color: var(--quiet); } .added .mark { color: var(--link); }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem .5rem; max-width: none; font: .85rem/1.3 system-ui, sans-serif; }
 .key { padding: .1rem .5rem .1rem .3rem; border: 1px solid var(--line); border-radius: .3rem; }
 .footnotes { list-style: none; padding: 0; margin: .6rem 0; font-size: .92rem; }
@@ -242,6 +249,7 @@ figcaption { padding: .4rem 0; color: var(--quiet); font-size: .92rem; }
 <dl class="counts">$counts</dl>
 <h2>The rule</h2>
 <p>$rule</p>
+<p>$additions</p>
 $legend
 <h2>Not held</h2>
 $not_held

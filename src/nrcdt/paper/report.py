@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import outline
-from .outline import FASTER, FILES, MARKS, MEANINGS, RUN_TIMES
+from .additions import MEANING
+from .outline import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
 from .page import html_report
 from .results import DIFFERS, NOT_HELD, RULE, Cell, Result, count
 
@@ -92,7 +93,7 @@ def _markdown(results: list[Result], about: dict[str, str]) -> str:
     cells = outline.all_cells(results)
     parts = [f"# {outline.headline(cells)}", outline.outcome(cells)]
     parts.append("\n".join(f"- {name}: {n}" for name, n in outline.counts(cells).items()))
-    parts += ["## The rule", _plain(RULE), _legend(MARKS)]
+    parts += ["## The rule", _plain(RULE), _plain(MEANING), _legend(MARKS)]
     parts += ["## Not held", _exceptions(results, NOT_HELD)]
     parts += ["## Baselines that differ", _exceptions(results, DIFFERS)]
     parts.append("## Contents")
@@ -129,12 +130,17 @@ def _section(result: Result) -> list[str]:
             [_plain(row), *(_cells(result, own, letters) for own in cells)]
             for row, cells in zip(grid.rows, found, strict=True)
         ]
-        parts.append(_table(["", *map(_plain, grid.columns)], rows))
+        parts.append(_table(["", *(_heading(grid, column) for column in grid.columns)], rows))
+    parts.append(_plain(outline.comparison(result)))
     parts.append(_legend(count(result.cells), timed=result.name == RUN_TIMES))
     parts += [f"[{letter}] {_plain(text)}" for text, letter in letters.items()]
     parts.append(outline.seconds(result))
     captions = {figure.name: _plain(figure.caption) for figure in result.figures}
     return parts + [f"![{caption}]({name}.png)\n\n{caption}" for name, caption in captions.items()]
+
+
+def _heading(grid: Grid, column: str) -> str:
+    return _plain(f"{column} ({NOT_PRINTED})" if grid.is_added(column) else column)
 
 
 def _cells(result: Result, cells: list[Cell], letters: dict[str, str]) -> str:

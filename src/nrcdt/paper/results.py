@@ -1,4 +1,4 @@
-"""What a run brings back: one cell per printed number, and a verdict on it."""
+"""What a run brings back: one cell per printed number and a verdict on it, and cells that the paper does not have."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 HELD, NOT_HELD = "held", "not held"
 AGREES, DIFFERS = "agrees", "differs"
 REPORTED, NOT_RUN = "reported", "not run"
+ADDED = "added"
 VERDICTS = (HELD, NOT_HELD, AGREES, DIFFERS, REPORTED, NOT_RUN)
 WANTED_SHARE = 0.95
 WANTED_DIRECTIONS = 16
@@ -131,7 +132,7 @@ def wanted_share_holds(cells: Iterable[Cell]) -> bool:
 
 
 def summary(cells: Iterable[Cell]) -> str:
-    """Return the counts of verdicts in words.
+    """Return the counts of verdicts in words; what the paper does not have is counted apart.
 
     Examples
     --------
@@ -140,4 +141,5 @@ def summary(cells: Iterable[Cell]) -> str:
     """
     counts = count(cells)
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
-    return f"{sum(counts.values())} cells: {', '.join(parts)}"
+    apart = f"; {counts[ADDED]} added" if counts[ADDED] else ""
+    return f"{counts.total() - counts[ADDED]} cells: {', '.join(parts)}{apart}"

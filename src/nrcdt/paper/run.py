@@ -14,12 +14,13 @@ from .. import __version__
 from ..datasets import MissingData
 from .cache import Cache
 from .causes import causes
+from .columns import column_label, is_baseline
 from .data import Data, load
 from .features import Features
 from .illustrate import illustrate
 from .report import write_cells, write_report
-from .results import DIFFERS, NOT_RUN, REPORTED, Cell, Figure, Measurement, Result
-from .tables import BASELINES, TABLES, Number, Row, Table, column_label
+from .results import ADDED, DIFFERS, NOT_RUN, REPORTED, Cell, Figure, Measurement, Result
+from .tables import TABLES, Number, Row, Table
 from .tasks import QUICK_SPLITS, TASKS, Measured, Task
 from .verdicts import N_SPLITS, judge, tolerance
 
@@ -56,8 +57,11 @@ def find_tables(names: Iterable[str]) -> list[Table]:
 
 
 def chosen_rows(table: Table, quick: bool) -> list[Row]:
-    """Return the rows to run: all, or a few of them for a glance."""
-    return [row for row in table.rows if not quick or row.directions in (None, *QUICK_DIRECTIONS)]
+    """Return the rows to run: all, or a few of them for a glance, of which one has what the paper does not have."""
+    if not quick:
+        return table.rows
+    rows = [row for row in table.rows if row.directions in (None, *QUICK_DIRECTIONS)]
+    return [row if row.directions in (None, QUICK_DIRECTIONS[0]) else row._replace(added=()) for row in rows]
 
 
 def n_steps(table: Table, quick: bool) -> int:
@@ -65,7 +69,7 @@ def n_steps(table: Table, quick: bool) -> int:
     rows = chosen_rows(table, quick)
     if table.task == "k-means":
         return len(rows[0].printed) * _n_draws(table, quick)
-    n_cells = sum(len(row.printed) for row in rows)
+    n_cells = sum(len(row.columns) for row in rows)
     return n_cells * _n_draws(table, quick) if table.task in ("nearest neighbour", "svm") else n_cells
 
 
@@ -131,8 +135,10 @@ def judged_cells(task: Task, measured: Measured) -> list[Cell]:
     """Lay measured numbers beside the printed ones; what is not printed comes last."""
     printed = {(row.label, column): (row, number) for row in task.rows for column, number in row.printed.items()}
     known = [_cell(task, *printed[key], key[1], measured[key]) for key in printed]
-    others = [_unprinted(key, measured[key], printed) for key in measured if key not in printed]
-    return known + others
+    added = {(row.label, column): row for row in task.rows for column in row.added}
+    more = [_added(task.table, row, column, measured[label, column]) for (label, column), row in added.items()]
+    others = [_other_starts(key, measured[key], printed) for key in measured if key not in {**printed, **added}]
+    return known + more + others
 
 
 def _cell(task: Task, row: Row, number: Number, column: str, measurement: Measurement) -> Cell:
@@ -179,19 +185,26 @@ def _with_causes(task: Task, cells: list[Cell]) -> list[Cell]:
     return [cell._replace(note=found.get((cell.row, cell.column), cell.note)) for cell in cells]
 
 
-def _unprinted(
+def _added(table: Table, row: Row, column: str, measurement: Measurement) -> Cell:
+    """Cell of a column that the paper does not have."""
+    directions = _directions(table, row, column)
+    return Cell(
+        row.label, column_label(column), None, measurement.value, measurement.std, measurement.n, ADDED, directions
+    )
+
+
+def _other_starts(
     key: tuple[str, str], measurement: Measurement, printed: dict[tuple[str, str], tuple[Row, Number]]
 ) -> Cell:
-    """Cell of a variant; a clustering with other starts still has a printed number to compare with."""
+    """Cell of a clustering with other starts, which still has a printed number to compare with."""
     row, column = key
-    beside = printed.get((row.partition(", ")[0], column))
-    value = beside[1].value if beside else None
+    value = printed[row.partition(", ")[0], column][1].value
     return Cell(row, column_label(column), value, measurement.value, measurement.std, measurement.n, REPORTED)
 
 
 def _directions(table: Table, row: Row, column: str) -> int | None:
     """Return the number of directions of an NR-CDT cell, None for baselines."""
-    if column.partition("/")[0] in BASELINES or table.task == "run times":
+    if is_baseline(column) or table.task == "run times":
         return None
     return row.directions or table.n_directions
 

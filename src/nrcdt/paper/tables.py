@@ -1,23 +1,17 @@
 """Every table of the numerical section as data: what is computed, and what is printed.
 
 The printed numbers stand in plain text, one line per row. Leading columns named in `KEYS` tell the row; a dash stands
-for "any". The other columns are methods, perhaps with the norm behind a slash. ``0.331±0.016`` is a mean and a standard
-deviation over splits; a question mark marks what breaks its own column and must be a misprint.
+for "any". The other columns are named as in `columns`. ``0.331±0.016`` is a mean and a standard deviation over splits;
+a question mark marks what breaks its own column and must be a misprint.
 """
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from .additions import added_columns
+
 KEYS = ("train", "angles", "directions", "rotations", "score")
-BASELINES = {
-    "eucl": "Euclidean",
-    "moments": "affine moments",
-    "moments_scaled": "affine moments, scaled",
-    "lot": "LOT",
-    "rcdt": "R-CDT",
-}
-DETAILS = {"inf": "Chebyshev norm", "2": "Euclidean norm", "rcdt": "R-CDT", "nrcdt": "NR-CDT"}
 MISPRINT = "breaks its own column in the paper: surely a misprint, kept as printed"
 
 
@@ -30,13 +24,19 @@ class Number(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One printed row: what it was computed with, and its numbers by column."""
+    """One printed row: what it was computed with, its numbers by column, and columns that the paper does not have."""
 
     label: str
     train: int | None
     directions: int | None
     score: str | None
     printed: dict[str, Number]
+    added: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns, printed ones first."""
+        return [*self.printed, *self.added]
 
 
 class Table(NamedTuple):
@@ -63,8 +63,13 @@ class Table(NamedTuple):
 
     @property
     def rows(self) -> list[Row]:
-        """The printed rows, in order."""
-        return [row for block in self.text.strip().split("\n\n") for row in _read_block(block)]
+        """The rows, in printed order; what two blocks print for one label is one row."""
+        rows: dict[str, Row] = {}
+        for row in (row for block in self.text.strip().split("\n\n") for row in _read_block(block)):
+            before = rows[row.label].printed if row.label in rows else {}
+            added = added_columns(self.name, row.train, row.directions)
+            rows[row.label] = row._replace(printed={**before, **row.printed}, added=added)
+        return list(rows.values())
 
 
 def _read_block(block: str) -> list[Row]:
@@ -84,19 +89,6 @@ def _read_row(entries: dict[str, str]) -> Row:
 def _read_number(text: str) -> Number:
     value, _, std = text.rstrip("?").partition("±")
     return Number(float(value), float(std) if std else None, MISPRINT if text.endswith("?") else "")
-
-
-def column_label(column: str) -> str:
-    """Name of a column for people: the method, and the norm where a table has several.
-
-    Examples
-    --------
-    >>> column_label("rcdt/inf"), column_label("nearest_template/nrcdt")
-    ('R-CDT, Chebyshev norm', 'nearest template, NR-CDT')
-    """
-    method, _, detail = column.partition("/")
-    label = BASELINES.get(method, method)
-    return label.replace("nearest_", "nearest ") + (f", {DETAILS[detail]}" if detail else "")
 
 
 TABLES: dict[str, Table] = {

@@ -10,11 +10,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin, rand_score
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
+from ..classifiers import NearestSubspace
 from ..datasets import MissingData
 from ..estimators import RCDT
 from ..normalize import normalize
@@ -26,10 +29,12 @@ from .tables import Row, Table
 
 QUICK_SPLITS = 5
 METRICS = {"inf": "chebyshev", "2": "euclidean", "": "euclidean"}
-SCALED = {"moments": ("moments_scaled",), "moments/2": ("moments_scaled/2",)}
+LEARNT_VARIANCE = 0.9999
+LEARNT_STEPS = 20
 SVM_ITERATIONS = 100_000
 
 Measured = dict[tuple[str, str], Measurement]
+Accuracy = Callable[[Array, Array, Array, Array], float]
 
 
 class Task(NamedTuple):
@@ -56,18 +61,14 @@ class Task(NamedTuple):
     def columns(self) -> Iterator[tuple[Row, str]]:
         """Walk through the cells, and count them."""
         for row in self.rows:
-            for column in row.printed:
+            for column in row.columns:
                 yield row, column
                 self.advance()
 
 
 def nearest_template(task: Task) -> Measured:
     """Label every sample as the nearest template; without templates, one sample per class is taken, again and again."""
-    measured = {}
-    for row, column in task.columns():
-        for method in (column, *SCALED.get(column, ())):
-            measured[row.label, method] = template_accuracy(task, method, row.directions)
-    return measured
+    return {(row.label, column): template_accuracy(task, column, row.directions) for row, column in task.columns()}
 
 
 def template_accuracy(task: Task, column: str, n_directions: int | None) -> Measurement:
@@ -88,7 +89,29 @@ def nearest_neighbour(task: Task) -> Measured:
 
 def nearest(features: Array, labels: Array, train: Array, test: Array) -> float:
     """Return the accuracy of the nearest neighbour on the test samples."""
-    model = KNeighborsClassifier(1, algorithm="brute").fit(features[train], labels[train])
+    return _score(KNeighborsClassifier(1, algorithm="brute"), features, labels, train, test)
+
+
+def nearest_subspace(features: Array, labels: Array, train: Array, test: Array) -> float:
+    """Return the accuracy of the nearest subspace on the test samples."""
+    return _score(NearestSubspace(), features, labels, train, test)
+
+
+def learnt_neighbour(features: Array, labels: Array, train: Array, test: Array) -> float:
+    """Return the accuracy of the nearest neighbour in the metric of a neighbourhood components analysis."""
+    metric = NeighborhoodComponentsAnalysis(init="identity", max_iter=LEARNT_STEPS, random_state=0)
+    model = make_pipeline(PCA(LEARNT_VARIANCE), metric, KNeighborsClassifier(1, algorithm="brute"))
+    return _score(model, features.astype(np.float64), labels, train, test)
+
+
+CLASSIFIERS: dict[str, Accuracy] = {"subspace": nearest_subspace, "nca": learnt_neighbour}
+
+
+def _score(model: Any, features: Array, labels: Array, train: Array, test: Array) -> float:
+    with warnings.catch_warnings():
+        # Where so many steps are not enough, what was learnt is taken as it is.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(features[train], labels[train])
     return float(model.score(features[test], labels[test]))
 
 
@@ -109,13 +132,15 @@ def separate(features: Array, labels: Array, train: Array, test: Array) -> float
     return float(model.score(features[test] @ (rows.T @ change), labels[test]))
 
 
-def _repeated(task: Task, accuracy: Callable[[Array, Array, Array, Array], float]) -> Measured:
-    """Average over random splits, which take turns with the draws of the dataset."""
+def _repeated(task: Task, accuracy: Accuracy) -> Measured:
+    """Average over random splits, which take turns with the draws of the dataset; columns may name a classifier."""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for draw in range(task.n_draws):
         drawn = task._replace(features=task.redraw(draw))
         for row, column in task.columns():
-            measure = partial(accuracy, drawn.features(column, row.directions), drawn.labels)
+            method, _, classifier = column.partition("/")
+            features = drawn.features(method, row.directions)
+            measure = partial(CLASSIFIERS.get(classifier, accuracy), features, drawn.labels)
             splits = range(draw, task.n_splits, task.n_draws)
             values[row.label, column] += split_values(drawn, row.train or 1, measure, splits)
     n_train = {row.label: row.train or 1 for row in task.rows}
