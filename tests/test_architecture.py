@@ -15,8 +15,8 @@ FLOORS = [
     {"transform"},
     {"estimators", "groups", "classifiers"},
     {"conversions", "distances", "files", "signed", "tables", "plot"},
-    {"datasets", "baselines", "registration"},
-    {"demo", "paper", "audit"},
+    {"datasets", "baselines", "registration", "ink"},
+    {"demo", "paper", "audit", "catalogue"},
     {"cli", "__init__"},
     {"__main__"},
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +30,7 @@ INKS = ("auto", "dark", "light")
 # Pillow also opens formats that start other programs, such as EPS; none of those here.
 PICTURE_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
 DEEP_MODES = ("F", "I", "I;16", "I;16B", "I;16L")
+MEANINGLESS_DPI = (72, 96)
 MAX_BYTES = 256_000_000
 MAX_PIXELS = 100_000_000
 SURFACE_SEED = 0
@@ -114,9 +116,7 @@ def read_image(path: Path | str, ink: str = "auto") -> Array:
     """
     if ink not in INKS:
         raise ValueError(f"ink must be one of {', '.join(INKS)}; got {ink!r}.")
-    grey = _read_grey(Path(path))
-    if not np.isfinite(grey).all():
-        raise ValueError("the picture must have finite grey levels; got NaN or infinity. Replace these values.")
+    grey, _ = read_picture(Path(path))
     deviation = np.median(grey) - grey
     dark = np.maximum(deviation, 0)
     if ink == "auto":
@@ -124,17 +124,37 @@ def read_image(path: Path | str, ink: str = "auto") -> Array:
     return np.asarray(dark if ink == "dark" else dark - deviation)
 
 
-def _read_grey(path: Path) -> Array:
+def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
+    """Read the grey levels of a picture, and how large its pixels are.
+
+    Parameters
+    ----------
+    source : PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file, or what such a file holds
+        The camera's orientation is applied. Colours become grey, transparent parts white; of several frames the first
+        is taken.
+
+    Returns
+    -------
+    grey : array of shape (height, width), float64, in the picture's own grey levels
+    millimetres : side of a pixel, where the file states a resolution; None where it does not, or only the 72 or 96
+        dots per inch that programs write when they know nothing
+
+    See Also
+    --------
+    nrcdt.ink.find_ink : the ink of such a picture.
+    """
     from PIL import Image, ImageOps
 
-    _check_bytes(path.stat().st_size)
+    _check_bytes(len(source) if isinstance(source, bytes) else Path(source).stat().st_size)
     try:
         with warnings.catch_warnings():
             # Pillow warns from 89 megapixels on; the cap here is checked before a pixel is decoded.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(path, formats=PICTURE_FORMATS) as picture:
+            file = BytesIO(source) if isinstance(source, bytes) else source
+            with Image.open(file, formats=PICTURE_FORMATS) as picture:
                 _check_pixels(picture.width, picture.height)
-                return _grey_levels(ImageOps.exif_transpose(picture))
+                grey = _grey_levels(ImageOps.exif_transpose(picture))
+                millimetres = _pixel_side(picture)
     except TooLarge:
         raise
     except Image.DecompressionBombError as error:
@@ -144,6 +164,20 @@ def _read_grey(path: Path) -> Array:
             f"the picture must be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file; got {_first_line(error)}. "
             "Copy or export it again."
         ) from error
+    if not np.isfinite(grey).all():
+        raise ValueError("the picture must have finite grey levels; got NaN or infinity. Replace these values.")
+    return grey, millimetres
+
+
+def _pixel_side(picture: Any) -> float | None:
+    """Millimetres of a pixel from the dots per inch that a file states, unless nobody meant them."""
+    try:
+        across, down = (float(dots) for dots in picture.info.get("dpi", (0, 0)))
+    except (TypeError, ValueError, ZeroDivisionError):
+        return None
+    # Metric files round: 72 dots per inch come back as 71.98. Pixels that are not square have no side.
+    meant = np.isfinite(across) and across > 1.5 and all(abs(across - dots) > 0.5 for dots in MEANINGLESS_DPI)
+    return 25.4 / across if meant and abs(across - down) <= 0.01 * across else None
 
 
 def _check_pixels(width: int, height: int) -> None:

@@ -5,6 +5,7 @@ from .dataset import Dataset
 from .disturbances import DISTURBANCES, bars, elastic, salt, sticks
 from .loaders import load_abc, load_animals, load_faust, load_furniture, load_watermarks
 from .mnist import linmnist
+from .photographs import PHOTOGRAPHS, photograph
 from .registry import SOURCES, MissingData, Source, data_folder, fingerprint, is_known
 from .rotations import rotation
 from .symbols import academic, polygon
@@ -13,6 +14,7 @@ from .synthetic import MOTIFS, watermarks
 __all__ = [
     "DISTURBANCES",
     "MOTIFS",
+    "PHOTOGRAPHS",
     "SOURCES",
     "Dataset",
     "MissingData",
@@ -31,6 +33,7 @@ __all__ = [
     "load_faust",
     "load_furniture",
     "load_watermarks",
+    "photograph",
     "polygon",
     "random_affine",
     "random_affine_3d",

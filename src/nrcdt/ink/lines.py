@@ -1,0 +1,213 @@
+"""Chain lines: nearly straight, nearly parallel lines across the sheet, in any direction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.ndimage import gaussian_filter, gaussian_filter1d, median_filter
+
+from ..slices import Array
+from .paper import Residual, blocks, smoothed
+
+# The search, in degrees, pixels, and shares of the ink level or of the sheet.
+SMALLEST_SHEET = 32
+COARSE_STEP, FINE_STEP, REACH = 1.5, 0.5, 6.0
+FAINTEST, OUTLYING, COVERED, NEARLY = 0.15, 5.0, 0.3, 0.7
+LONG, LONG_ENOUGH = 0.6, 0.25
+APART = 6
+END, FADED = 0.025, 0.35
+# Taking out: how far a line winds, how broad it is, how far along it looks alike, and which ink shows beside it.
+WANDER, PRICE, BRIGHTEST = 5, 0.05, 0.6
+NARROWEST, WIDEST, SIDE, EDGE = 2, 6, 1, 0.25
+STRIPE, SMOOTH = 61, 0.5
+HIDING, FAINT, OUTSTANDING, STEEPEST = 0.5, 0.3, 2.0, 4
+
+
+class Line(NamedTuple):
+    """A line x = start + slope y, y from the middle row; x and y swapped if it runs across rather than down."""
+
+    across: bool
+    slope: float
+    start: float
+    strength: float
+
+    @property
+    def angle(self) -> float:
+        """Degrees from the vertical, in (-90, 90]: positive if it leans to the right further up."""
+        lean = float(np.degrees(np.arctan(self.slope)))
+        turned = 90 + lean if self.across else -lean
+        return turned if turned <= 90 else turned - 180
+
+
+def find_lines(found: Residual, border: Array | None) -> list[Line]:
+    """List the lines that cross the whole sheet, up to its border, in one direction or at right angles to it."""
+    if min(found.image.shape) < SMALLEST_SHEET or not found.level or not _may_have_lines(found, border):
+        return []
+    clipped = np.clip(smoothed(found.image) / found.level, -1, 1)
+    if border is not None:
+        clipped[border] = np.nan
+    direction = _common_direction(clipped)
+    if direction is None:
+        return []
+    return [line for turn in (0, 90) for line in _lines_near(clipped, (direction + turn) % 180)]
+
+
+def _may_have_lines(found: Residual, border: Array | None) -> bool:
+    """Tell, at a quarter of the size, whether ink follows any straight line for most of its length: a cheap no."""
+    height, width = (side // 4 for side in found.image.shape)
+    mask = found.image > max(FAINTEST * found.level, found.noise)
+    mask = mask if border is None else mask | border
+    pooled = mask[: 4 * height, : 4 * width].reshape(height, 4, width, 4).any(axis=(1, 3))
+    return any(scores.any() for _, scores in _all_strengths(np.asarray(pooled, np.float32), COVERED))
+
+
+def _common_direction(clipped: Array) -> float | None:
+    """Direction, in degrees from that of x, in which lines stand out most; found at half of the size."""
+    best, where = 0.0, None
+    for directions, scores in _all_strengths(blocks(clipped, 2)):
+        excess = np.maximum(scores - NEARLY * _thresholds(scores), 0).sum(axis=1)
+        if excess.max() > best:
+            best, where = float(excess.max()), float(directions[excess.argmax()])
+    return where
+
+
+def _all_strengths(image: Array, floor: float = -np.inf) -> list[tuple[Array, Array]]:
+    """Directions, and strengths of the lines: of those that run down, then of those that run across."""
+    lean = np.arange(-45, 45, COARSE_STEP)
+    slopes = np.tan(np.radians(lean))
+    return [
+        (90 - lean, line_strengths(image, slopes, LONG, floor)),
+        (lean % 180, line_strengths(np.ascontiguousarray(image.T), slopes, LONG, floor)),
+    ]
+
+
+def line_strengths(image: Array, slopes: Array, share: float, floor: float = -np.inf) -> Array:
+    """Strengths of all lines x = start + slope y that cross a share of the rows; shape (n_slopes, n_starts).
+
+    The strength is that of the second weakest tenth of a line: a stroke that follows it for half of its length does not
+    count. Lines with two tenths below `floor` get 0.
+    """
+    from ..kernels.lines import line_scores
+
+    height, width = image.shape
+    lean = int(np.ceil(np.abs(slopes).max() * height / 2))
+    out = np.empty((len(slopes), width + 2 * lean))
+    return np.asarray(line_scores(image, slopes, share * min(height, width), floor, out))
+
+
+def _thresholds(scores: Array) -> Array:
+    """Strength from which a line stands out among its parallels; shape (n_slopes, 1)."""
+    middle = np.median(scores, axis=1, keepdims=True)
+    deviation = np.median(np.abs(scores - middle), axis=1, keepdims=True)
+    return np.asarray(np.maximum(FAINTEST, middle + OUTLYING * deviation))
+
+
+def _lines_near(clipped: Array, direction: float) -> list[Line]:
+    """List lines within `REACH` degrees of a direction, the strongest first, no two of them close together."""
+    across = direction < 45 or direction >= 135
+    lean = (direction + 45) % 180 - 45 if across else 90 - direction
+    image = np.ascontiguousarray(clipped.T) if across else clipped
+    slopes = np.tan(np.radians(np.arange(lean - REACH, lean + REACH + FINE_STEP / 2, FINE_STEP)))
+    scores = line_strengths(image, slopes, LONG_ENOUGH)
+    margin = (scores.shape[1] - image.shape[1]) // 2
+    excess = scores - _thresholds(scores)
+    order = np.argsort(-excess, axis=None)[: np.count_nonzero(excess > 0)]
+    lines: list[Line] = []
+    for a, b in zip(*np.unravel_index(order, scores.shape), strict=True):
+        line = Line(across, float(slopes[a]), float(b - margin), float(scores[a, b]))
+        if not any(_touch(line, other, len(image)) for other in lines):
+            lines.append(line)
+    return lines
+
+
+def _touch(one: Line, other: Line, height: int) -> bool:
+    """Tell whether two lines cross, or come close, on the sheet."""
+    lean = (one.slope - other.slope) * (height - 1) / 2
+    return abs(one.start - other.start) < abs(lean) + APART
+
+
+def on_sheet(line: Line, shape: tuple[int, ...], border: Array | None) -> tuple[Array, Array]:
+    """Rows, and the column in each, where a line is on the sheet: in the picture, but not on its border."""
+    height, width = shape
+    rows = np.arange(height)
+    columns = np.rint(line.start + line.slope * (rows - (height - 1) / 2)).astype(int)
+    inside = (columns >= 0) & (columns < width)
+    rows, columns = rows[inside], columns[inside]
+    inside = np.ones(len(rows), bool) if border is None else ~border[rows, columns]
+    return rows[inside], columns[inside]
+
+
+def crosses(found: Residual, line: Line, border: Array | None) -> bool:
+    """Tell whether a line goes on up to the rim of the sheet at both ends, as chain lines do and strokes do not."""
+    image, border = (found.image.T, None if border is None else border.T) if line.across else (found.image, border)
+    known, _ = on_sheet(line, image.shape, border)
+    rows, path = _path(image / found.level, line)
+    kept = (rows[:, 0] >= known[0]) & (rows[:, 0] <= known[-1])
+    rows, path = rows[kept], path[kept]
+    grey = image[rows, np.clip(path + np.arange(-1, 2), 0, image.shape[1] - 1)].mean(axis=1)
+    end = max(4, round(END * len(grey)))
+    return bool(min(grey[:end].mean(), grey[-end:].mean()) > FADED * np.median(grey))
+
+
+def without_lines(found: Residual, lines: list[Line]) -> tuple[Array, Array]:
+    """Take lines out of a residual. Returns its image, and the mask of the bands that were filled anew."""
+    image, bands = found.image / found.level, np.zeros(found.image.shape, bool)
+    for line in lines:
+        turned, band = (image.T, bands.T) if line.across else (image, bands)
+        _take_out(turned, band, line, found.noise / found.level)
+    return found.level * image, bands
+
+
+def _take_out(image: Array, bands: Array, line: Line, noise: float) -> None:
+    """Take one line out, in place: its own grey goes, and strokes that cross it are joined again."""
+    width = image.shape[1]
+    rows, path = _path(image, line)
+    columns = path + np.arange(-WIDEST - SIDE, WIDEST + SIDE + 1)
+    strip = image[rows, np.clip(columns, 0, width - 1)]
+    spare = WIDEST - _half_width(strip)
+    new = _other_ink(strip[:, spare : strip.shape[1] - spare], noise)
+    inner = columns[:, spare + SIDE : columns.shape[1] - spare - SIDE]
+    inside = (inner >= 0) & (inner < width)
+    at = np.broadcast_to(rows, inner.shape)[inside], inner[inside]
+    image[at] = new[inside]
+    bands[at] = True
+
+
+def _path(image: Array, line: Line) -> tuple[Array, Array]:
+    """Rows in which a winding line is on the sheet, and its column in each; both of shape (n_rows, 1)."""
+    from ..kernels.lines import track
+
+    height, width = image.shape
+    middle = line.start + line.slope * (np.arange(height) - (height - 1) / 2)
+    rows = np.flatnonzero((middle > -WANDER) & (middle < width - 1 + WANDER))[:, np.newaxis]
+    straight = np.rint(middle[rows]).astype(int)
+    columns = np.clip(straight + np.arange(-WANDER, WANDER + 1), 0, width - 1)
+    strip = np.clip(gaussian_filter1d(image[rows, columns], 1.0, axis=1), 0, BRIGHTEST)
+    path = track(gaussian_filter1d(strip, 2.0, axis=0), PRICE)
+    return rows, straight + path[:, np.newaxis] - WANDER
+
+
+def _half_width(strip: Array) -> int:
+    """Pixels to either side of its middle that a line reaches, as most of its rows show it."""
+    profile = np.median(strip, axis=0)
+    middle = len(profile) // 2
+    shine = np.maximum(profile[middle : middle + WIDEST + 1], profile[middle - WIDEST : middle + 1][::-1])
+    reach = int(np.argmax(np.append(shine < EDGE * shine[0], True))) - 1
+    return min(max(reach, NARROWEST), WIDEST)
+
+
+def _other_ink(strip: Array, noise: float) -> Array:
+    """What a strip holds besides the line, without its outermost columns: ink that outshines it, ink that crosses."""
+    from ..kernels.lines import bridged
+
+    strip = gaussian_filter(strip, SMOOTH)
+    inner = strip[:, SIDE:-SIDE]
+    line = np.clip(median_filter(inner, (min(STRIPE, len(inner)), 1), mode="nearest"), 0, None)
+    gain = 1 / (1 - np.minimum(line, HIDING))
+    above = (inner - line) * gain
+    above[above < np.maximum(FAINT, OUTSTANDING * noise * gain)] = 0
+    left, right = strip[:, :SIDE].mean(axis=1), strip[:, -SIDE:].mean(axis=1)
+    joined = np.minimum(bridged(left, right, inner.shape[1], STEEPEST, np.zeros(inner.shape)), inner)
+    joined[joined < FAINT] = 0
+    return np.asarray(np.maximum(joined, above).clip(None, 1))

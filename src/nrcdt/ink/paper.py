@@ -1,0 +1,158 @@
+"""The paper below the ink: working size, borders, background, which side of it is ink, noise and ink level."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.ndimage import (
+    binary_dilation,
+    binary_erosion,
+    binary_propagation,
+    distance_transform_edt,
+    gaussian_filter,
+    label,
+    percentile_filter,
+    zoom,
+)
+
+from ..slices import Array
+
+FLAT, WHITE = 0.6, 0.4
+SAME_GREY = 0.004
+BROAD, STEP, REMAINING, WEDGE = 4, 0.35, 0.4, 8
+AROUND, WHOLE, STRIP = 0.3, 0.8, 0.05
+COARSE, WINDOW = 4, 17
+
+
+class Residual(NamedTuple):
+    """What stands out from the paper: an image in which ink is positive, the noise of the paper, the level of ink."""
+
+    image: Array
+    noise: float
+    level: float
+
+
+def reduced(picture: Array, size: int) -> tuple[Array, float]:
+    """Average over areas until the longest side has `size` pixels; smaller pictures stay. Returns the scale, too.
+
+    Examples
+    --------
+    >>> reduced(np.arange(12.0).reshape(2, 6), 3)
+    (array([[3.5, 5.5, 7.5]], dtype=float32), 0.5)
+    """
+    scale = min(1.0, size / max(picture.shape))
+    for axis in (0, 1):
+        n_new = max(1, round(scale * picture.shape[axis]))
+        if n_new < picture.shape[axis]:
+            picture = np.moveaxis(_averaged(np.moveaxis(picture, axis, 0), n_new), 0, axis)
+    return np.ascontiguousarray(picture, dtype=np.float32), scale
+
+
+def _averaged(rows: Array, n_new: int) -> Array:
+    """Means over `n_new` equal stretches of rows; rows on their borders are shared."""
+    total = np.zeros((len(rows) + 1, rows.shape[1]))
+    np.cumsum(rows, axis=0, dtype=np.float64, out=total[1:])
+    places = np.linspace(0, len(rows), n_new + 1)
+    whole = np.minimum(places.astype(int), len(rows) - 1)
+    share = (places - whole)[:, np.newaxis]
+    return np.asarray(np.diff(total[whole] * (1 - share) + total[whole + 1] * share, axis=0) * (n_new / len(rows)))
+
+
+def blocks(picture: Array, side: int) -> Array:
+    """Means over squares of `side` pixels; what is left over at the right and below does not count."""
+    height, width = (n // side for n in picture.shape)
+    cut = picture[: height * side, : width * side]
+    return np.asarray(cut.reshape(height, side, width, side).mean(axis=(1, 3)))
+
+
+def _enlarged(coarse: Array, shape: tuple[int, ...], order: int) -> Array:
+    factors = [side / n for side, n in zip(shape, coarse.shape, strict=True)]
+    return np.asarray(zoom(coarse, factors, order=order, grid_mode=True, mode="nearest"))
+
+
+def flat_paper(picture: Array) -> float | None:
+    """Grey of paper that has one single grey, as in a drawing from a program or a thresholded scan; None for others."""
+    low, high = float(picture.min()), float(picture.max())
+    for grey, share in ((float(np.median(picture[::2, ::2])), FLAT), (high, WHITE), (low, WHITE)):
+        if np.count_nonzero(np.abs(picture - grey) <= SAME_GREY * (high - low)) > share * picture.size:
+            return grey
+    return None
+
+
+def find_border(picture: Array) -> Array | None:
+    """Find a dark or light border around the sheet: a mask, or None.
+
+    It is broad, runs along a good part of the rim, and ends in a step; light that fades towards a corner does not.
+    """
+    if min(picture.shape) < 8 * BROAD:
+        return None
+    coarse = blocks(picture, BROAD)
+    rise = coarse - np.median(coarse)
+    step = STEP * np.ptp(coarse)
+    rim = np.concatenate([rise[0], rise[-1], rise[:, 0], rise[:, -1]])
+    if np.count_nonzero(np.abs(rim) > step) < 0.1 * rim.size:
+        return None
+    found = _sharp_parts(rise > step, rise) | _sharp_parts(rise < -step, -rise)
+    if not _runs_around(found):
+        return None
+    found = binary_propagation(found, mask=(np.abs(rise) > step) & binary_dilation(found, iterations=WEDGE))
+    return _enlarged(binary_dilation(found, iterations=2).astype(np.float32), picture.shape, 0) > 0.5
+
+
+def _sharp_parts(mask: Array, rise: Array) -> Array:
+    """Keep parts of a coarse mask that are broad, touch the rim, and fall off within two blocks."""
+    labels, _ = label(binary_erosion(mask, border_value=1))
+    on_rim = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
+    keep = np.zeros(mask.shape, bool)
+    for part in on_rim[on_rim > 0]:
+        inside = labels == part
+        outside = binary_dilation(inside, iterations=3) & ~binary_dilation(inside, iterations=2)
+        if outside.any() and np.median(rise[outside]) < REMAINING * np.median(rise[inside]):
+            keep |= inside
+    return keep
+
+
+def _runs_around(found: Array) -> bool:
+    """Tell whether a coarse mask runs along a good part of the rim, or is a broad strip along one whole side."""
+    sides = [found[0], found[-1], found[:, 0], found[:, -1]]
+    around = np.concatenate(sides).mean() > AROUND
+    strip = any(side.mean() > WHOLE and found.sum() > STRIP * max(found.shape) * len(side) for side in sides)
+    return bool((around or strip) and found.mean() < 0.5)
+
+
+def background(picture: Array, outside: Array | None, rank: float) -> Array:
+    """Estimate the grey of the paper everywhere: quantiles over windows far wider than any stroke."""
+    height, width = (n // COARSE for n in picture.shape)
+    squares = picture[: height * COARSE, : width * COARSE].reshape(height, COARSE, width, COARSE)
+    coarse = np.median(squares.swapaxes(1, 2).reshape(height, width, -1), axis=2)
+    if outside is not None:
+        beyond = blocks(outside.astype(np.float32), COARSE) > 0
+        coarse = coarse[tuple(distance_transform_edt(beyond, return_distances=False, return_indices=True))]
+    window = np.zeros((WINDOW, WINDOW), bool)
+    window[::2, ::2] = True  # every second block is as good as all, and four times as fast
+    return _enlarged(percentile_filter(coarse, 100 * rank, footprint=window, mode="nearest"), picture.shape, 1)
+
+
+def find_polarity(deviation: Array) -> tuple[str, float]:
+    """Tell from the skew of the deviation from the paper which side of it is ink, and how clearly (0 to 1)."""
+    squares = deviation * deviation
+    skew, total = float(np.vdot(squares, deviation)), float(np.vdot(squares, np.abs(deviation)))
+    return "light" if skew > 0 else "dark", abs(skew) / total if total else 0.0
+
+
+def smoothed(image: Array) -> Array:
+    """Average the noise over a few pixels."""
+    return np.asarray(gaussian_filter(image, 1.0))
+
+
+def spread(image: Array) -> float:
+    """Standard deviation of the paper in a residual, from the median, which ink does not move."""
+    return float(1.4826 * np.median(np.abs(image[::2, ::2])))
+
+
+def measured(image: Array) -> Residual:
+    """Put noise and ink level beside an image in which ink is positive."""
+    noise = spread(image)
+    bright = image[image > max(3 * noise, 0.1 * float(image.max()))]
+    return Residual(image, noise, float(np.quantile(bright, 0.8)) if bright.size else 0.0)

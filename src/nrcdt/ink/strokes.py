@@ -1,0 +1,149 @@
+"""Strokes of the motif among everything that stands out: thresholds, specks, foreign groups, scale bars."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.ndimage import binary_dilation, find_objects, gaussian_filter, label, maximum_filter
+
+from ..slices import Array
+from .lines import Line
+from .paper import Residual, spread
+
+UNIT = 256
+LOW, HIGH, SMOOTH = 0.25, 0.5, 0.7
+LOW_NOISE, HIGH_NOISE, NOISY = 2.0, 4.0, 0.05
+SHORTEST, SMALLEST, IN_BAND = 9, 20, 0.8
+NEAR, SHARE = 8, 0.08
+SUSPECT, DOUBTFUL = 0.3, 0.5
+SLIM, UNBROKEN, UPRIGHT, MARGIN = 0.25, 0.8, 4.0, 0.25
+SHORTEST_BAR, LONGEST_BAR = 0.12, 0.5
+BESIDE, BESIDE_BAND = 4, 0.5
+ALL_ROUND = np.ones((3, 3))
+
+
+class Bar(NamedTuple):
+    """A straight bar: its length in pixels, and whether it runs across rather than down."""
+
+    length: float
+    across: bool
+
+
+class Strokes(NamedTuple):
+    """Strokes of the motif.
+
+    Attributes
+    ----------
+    mask : array (height, width) of booleans
+    share : how much of all ink they are; what touches the rim counts half
+    dropped : pieces that are no part of them, by reason
+    bar : length of a scale bar in pixels, or None
+    on_rim : whether the motif touches the rim, and may be cut off
+    """
+
+    mask: Array
+    share: float
+    dropped: dict[str, int]
+    bar: float | None
+    on_rim: bool
+
+
+def stroke_mask(found: Residual) -> Array:
+    """Pixels above a low threshold that hang together with one above a high threshold."""
+    if found.noise > NOISY * found.level:
+        image = gaussian_filter(found.image, SMOOTH)
+        found = Residual(image, spread(image), found.level)
+    image, noise, level = found
+    labels, n_pieces = label(image > max(LOW * level, LOW_NOISE * noise), ALL_ROUND)
+    strong = np.zeros(n_pieces + 1, bool)
+    strong[labels[image > max(HIGH * level, HIGH_NOISE * noise)]] = True
+    strong[0] = False
+    return np.asarray(strong[labels])
+
+
+def select(found: Residual, lines: list[Line], bands: Array | None, border: Array | None) -> Strokes:
+    """Keep the motif: no specks, no rests of lines, no scale bar, no groups that are small or cut off by the rim.
+
+    Parameters
+    ----------
+    found : Residual, without lines
+    lines, bands : lines that were taken out, and the mask of where, or None
+    border : mask of what surrounds the sheet, or None
+    """
+    mask = stroke_mask(found)
+    scale = min(1.0, max(mask.shape) / UNIT)
+    pieces, dropped = _whole_pieces(mask, bands, scale)
+    if not pieces.any():
+        return Strokes(pieces, 0.0, dropped, None, False)
+    groups, n_groups = label(maximum_filter(pieces, 2 * max(1, round(NEAR * scale)) + 1))
+    groups[~pieces] = 0
+    masses = np.bincount(groups.ravel(), found.image.ravel(), n_groups + 1)
+    masses[0] = 0
+    on_rim = _on_rim(groups, n_groups, border)
+    main = int(np.argmax(np.where(on_rim, SUSPECT * masses, masses)))
+    cut = on_rim & ~on_rim[main]  # if the motif itself is on the rim, the picture was cut to its size
+    keep = (masses >= SHARE * masses[main]) & ~cut
+    bars = _bars(groups, np.flatnonzero(~cut & (np.arange(n_groups + 1) != main))[1:], bands)
+    keep[list(bars)] = False
+    kept = keep[groups] & pieces
+    meant = [bar.length for bar in bars.values() if _is_meant(bar, lines, max(mask.shape))]
+    dropped |= {"groups": n_groups - int(keep.sum()) - len(bars), "free lines": len(bars) - len(meant)}
+    share = float((masses * keep * np.where(on_rim, DOUBTFUL, 1)).sum() / found.image[mask].sum())
+    return Strokes(kept, share, dropped, max(meant, default=None), bool(on_rim[main]))
+
+
+def _on_rim(groups: Array, n_groups: int, border: Array | None) -> Array:
+    """Tell which groups touch the rim of the picture, or the border around the sheet."""
+    cut = np.zeros(n_groups + 1, bool)
+    for side in (groups[:2], groups[-2:], groups[:, :2], groups[:, -2:]):
+        cut[side] = True
+    if border is not None:
+        cut[groups[binary_dilation(border, iterations=2)]] = True
+    cut[0] = False
+    return cut
+
+
+def _whole_pieces(mask: Array, bands: Array | None, scale: float) -> tuple[Array, dict[str, int]]:
+    """Drop pieces that are tiny, or little more than what a line left behind."""
+    labels, n_pieces = label(mask, ALL_ROUND)
+    areas = np.bincount(labels.ravel(), minlength=n_pieces + 1)[1:]
+    lengths = np.array([np.hypot(*(side.stop - side.start for side in box)) for box in find_objects(labels)])
+    specks = (areas < SMALLEST * scale**2) | (lengths < SHORTEST * scale)
+    rests = np.zeros(n_pieces, bool)
+    if bands is not None:
+        rests = ~specks & (np.bincount(labels[bands], minlength=n_pieces + 1)[1:] > IN_BAND * areas)
+    keep = np.concatenate([[False], ~specks & ~rests])
+    return keep[labels], {"specks": int(specks.sum()), "rests": int(rests.sum())}
+
+
+def _bars(groups: Array, candidates: Array, bands: Array | None) -> dict[int, Bar]:
+    """Find the groups, among the candidates, that are straight bars and not what a chain line left behind."""
+    if bands is not None and len(candidates):
+        bands = maximum_filter(bands, 2 * BESIDE + 1)
+    found = {}
+    for group in candidates:
+        mask = groups == group
+        bar = _as_bar(mask)
+        if bar and (bands is None or bands[mask].mean() < BESIDE_BAND):
+            found[int(group)] = bar
+    return found
+
+
+def _as_bar(mask: Array) -> Bar | None:
+    """Measure a shape that is slim, straight, unbroken, upright or level, and near an edge; None for others."""
+    y, x = np.nonzero(mask)
+    points = np.stack([x, y], axis=1) - [x.mean(), y.mean()]
+    axis = np.linalg.eigh(points.T @ points)[1][:, 1]
+    along, beside = points @ axis, points @ [-axis[1], axis[0]]
+    length, width = float(np.ptp(along)) + 1, float(np.ptp(beside)) + 1
+    tilt = np.degrees(np.arcsin(min(1.0, np.abs(axis).min())))
+    unbroken = len(np.unique(np.rint(along))) >= UNBROKEN * length
+    edge = min(min(c.mean(), n - 1 - c.mean()) / n for c, n in zip((y, x), mask.shape, strict=True))
+    straight = width <= SLIM * length and unbroken and tilt <= UPRIGHT and edge <= MARGIN
+    return Bar(length, bool(abs(axis[0]) > 0.5)) if straight and length >= SHORTEST_BAR * max(mask.shape) else None
+
+
+def _is_meant(bar: Bar, lines: list[Line], size: int) -> bool:
+    """Tell a scale bar from a piece of a line: it is shorter, and runs in another direction than lines of the paper."""
+    return bar.length <= LONGEST_BAR * size and not any(line.across == bar.across for line in lines)
