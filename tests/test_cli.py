@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import nrcdt
 from nrcdt import NRCDT, cli, tables
-from nrcdt.datasets import watermarks
+from nrcdt.datasets import photograph, watermarks
 from nrcdt.files import read_cloud, read_image
 
 SMALL = ["--directions", "16", "--quantiles", "8"]
@@ -85,6 +85,19 @@ def test_black_on_white_and_white_on_black_agree(tmp_path, drawings):
     assert "black.png: the sample must have positive mass" in result.output
 
 
+def test_photographs_are_cleaned_first(tmp_path):
+    drawing = watermarks(1, size=128)[0]
+    for name, picture in (("clean", drawing), ("photo", photograph(drawing, "chain_lines", random_state=0))):
+        Image.fromarray(np.rint(255 * picture[0]).astype(np.uint8)).save(tmp_path / f"{name}.png")
+    tables = {}
+    for ink in ("light", "photograph"):
+        result = run("features", tmp_path / "clean.png", tmp_path / "photo.png", "-o", tmp_path / "a.npz", "--ink", ink)
+        assert result.exit_code == 0, result.output
+        clean, photo = np.load(tmp_path / "a.npz")["features"]
+        tables[ink] = np.abs(clean - photo).max()
+    assert tables["photograph"] < 0.3 * tables["light"]
+
+
 def test_several_aggregations_do_not_depend_on_batches(tmp_path, scans, monkeypatch):
     monkeypatch.setattr(cli.batches, "BATCH_SAMPLES", 3)
     (scans / "1b.png").write_bytes(b"nonsense")
@@ -129,7 +142,7 @@ def test_a_failed_write_leaves_the_old_table(tmp_path, scans, monkeypatch):
         (["--space", "torus"], "space must be one of image, euclidean, .*; got 'torus'"),
         (["--space", "rotation"], "--space must be one of image for files of kind image; got rotation"),
         (["--quantiles", "1"], "n_quantiles must be at least 2"),
-        (["--ink", "red"], "'auto', 'dark', 'light'"),
+        (["--ink", "red"], "'auto', 'dark', 'light', 'photograph'"),
         (["--directions", "0"], "--directions"),
     ],
 )

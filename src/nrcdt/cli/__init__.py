@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import nrcdt
 
+from . import catalogue
 from .batches import KeptWork, Work, one_kind, reader, space_for, walk
 from .console import ERRORS, NOTHING_WRITTEN, OUTPUT, SOME_FAILED, complain, one_red_line, printable, say
 
@@ -25,19 +26,22 @@ if TYPE_CHECKING:
 BENCHMARKS = Path("benchmarks", "run.py")
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=nrcdt.__doc__)
+app.add_typer(catalogue.app, name="catalogue")
 
 
 class Ink(StrEnum):
-    """Which side of the paper level is ink."""
+    """What of a picture is ink: a side of the paper level, or what is left once it is cleaned."""
 
     auto = "auto"
     dark = "dark"
     light = "light"
+    photograph = "photograph"
 
 
 # Options that commands share.
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")]
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, or folders of files, of one kind.")]
-InkSide = Annotated[Ink, typer.Option(help="Which side of the paper level is ink.")]
+InkSide = Annotated[Ink, typer.Option(help="Which side of the paper is ink; photographs are cleaned first.")]
 Surface = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")
 ]
@@ -73,13 +77,38 @@ def demo(
     classes: Annotated[int, typer.Option(min=1, help="Number of watermarks.")] = 10,
     samples: Annotated[int, typer.Option(min=1, help="Distorted copies of each.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the distortions.")] = 0,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Open a synthetic catalogue in the browser instead: see nrcdt serve.")
+    ] = False,
+    port: Port = 8123,
 ) -> None:
     """Recognise synthetic watermarks after random affine maps, and write a page about it."""
+    if serve:
+        catalogue.serve_synthetic(out, port)
+        return
     with one_red_line():
         from ..demo import run
 
         page = run(out, classes, samples, seed)
     say(f"Open {page} in a browser. Next, with your own pictures: nrcdt features my-scans/ -o features.parquet")
+
+
+@app.command()
+def serve(
+    path: catalogue.File,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; with others than this, browsers need a token.")
+    ] = "127.0.0.1",
+    port: Port = 8123,
+    token: Annotated[
+        str | None, typer.Option(help="Secret that browsers must know; made up where needed.", show_default=False)
+    ] = None,
+    name: Annotated[list[str] | None, typer.Option(help="Further names of this server; may be repeated.")] = None,
+    jobs: Annotated[int, typer.Option(help="Processes that read pictures; 0 for all cores.")] = 0,
+) -> None:
+    """Open a catalogue in the browser: look, query by photograph, compare, judge. Nothing leaves the machine."""
+    with one_red_line():
+        catalogue.serve(path, host, port, token, name or (), jobs)
 
 
 @app.command()

@@ -46,9 +46,12 @@ def space_for(kind: Kind, space: str | None) -> str:
 
 def reader(kind: Kind, ink: str, surface: int | None) -> Callable[[Path], Any]:
     """Return what reads files of a kind."""
-    from ..files import read_cloud, read_image, read_mesh
+    from ..files import read_cloud, read_image, read_mesh, read_picture
+    from ..ink import find_ink
 
     if kind == "image":
+        if ink == "photograph":
+            return lambda path: find_ink(read_picture(path)[0]).image
         return lambda path: read_image(path, ink)
     return read_cloud if kind == "cloud" else lambda path: read_mesh(path, surface)
 

@@ -1,0 +1,210 @@
+"""Measure the catalogue: ``python catalogue.py [--out DIR] [--quick]``.
+
+Catalogues of synthetic marks of several sizes are served by `nrcdt serve`, and a simulated photograph of two megapixels
+is sent to each, again and again: from the request to the page with the ranked, registered shortlist. The cold command
+line, the addition of line drawings, and the first paint of the page in Chromium are measured apart. Writes
+catalogue.json and the table that the documentation includes.
+"""
+
+import argparse
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import numpy as np
+from PIL import Image
+
+from nrcdt.catalogue.adding import add
+from nrcdt.catalogue.generate import generate
+from nrcdt.catalogue.importers import listed
+from nrcdt.catalogue.prepare import Settings, prepare
+from nrcdt.catalogue.ranking import Search, query_of
+from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue.workers import Workers
+from nrcdt.datasets import distorted, photograph, watermarks
+from run import machine_facts
+
+PHOTO = (1224, 1632)
+REPEATS = 7
+
+
+def photo():
+    """A simulated photograph of two megapixels, as JPEG."""
+    drawing = watermarks(3)[0][2]
+    copy = distorted(drawing[np.newaxis], 1, random_state=2, shift=(-5, 5))[0][0]
+    sheet = np.zeros(PHOTO)
+    large = Image.fromarray(copy).resize((1200, 1200), Image.Resampling.BICUBIC)
+    sheet[12:1212, 200:1400] = np.clip(np.asarray(large), 0, 1)
+    picture = photograph(sheet[np.newaxis], "all", random_state=2)[0]
+    file = io.BytesIO()
+    Image.fromarray(np.rint(255 * picture).astype(np.uint8)).save(file, "JPEG", quality=90)
+    return file.getvalue()
+
+
+def timed(action, repeats):
+    """Times of an action in milliseconds, after one that does not count."""
+    action()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        action()
+        times.append(1e3 * (time.perf_counter() - began))
+    return {"median_ms": float(np.median(times)), "worst_ms": float(max(times)), "repeats": repeats}
+
+
+@contextmanager
+def served(path):
+    command = [sys.executable, "-m", "nrcdt", "serve", str(path), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            yield re.search(r"http://\S+", server.stdout.readline())[0]
+        finally:
+            server.terminate()
+
+
+def ask(client, data):
+    answer = client.post("/query", files={"picture": ("photo.jpg", data, "image/jpeg")}, follow_redirects=True)
+    answer.raise_for_status()
+    assert "overlap" in answer.text.lower()
+
+
+def through_the_server(path, data, repeats):
+    with served(path) as address:
+        headers = {"Origin": address.rstrip("/")}
+        with httpx.Client(base_url=address, headers=headers, timeout=300) as client:
+            return timed(lambda: ask(client, data), repeats), first_paint(address)
+
+
+def first_paint(address):
+    """Milliseconds until Chromium shows something, in the middle of several visits; None where there is no browser."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        browser = None
+    if browser is None:
+        return None
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=browser) as chromium:
+        paints = []
+        for _ in range(5):
+            page = chromium.new_page()
+            page.goto(address)
+            page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+            paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+            page.close()
+    return float(np.median(paints))
+
+
+def search_alone(path, data, repeats, n_registered):
+    with Catalogue(path, readonly=True) as catalogue:
+        began = time.perf_counter()
+        search = Search(catalogue)
+        search.index.held()
+        loading = time.perf_counter() - began
+        query = query_of(prepare(data))
+        found = timed(lambda: search.query(query, n_registered=n_registered), repeats)
+    return found | {"loading_s": loading}
+
+
+def command_line(path, data, folder):
+    (folder / "photo.jpg").write_bytes(data)
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "nrcdt", "catalogue", "query", str(path), str(folder / "photo.jpg")]
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def adding(folder, n_drawings):
+    """Line drawings of 256 x 256 added per second by one process, read, cleaned, described and stored."""
+    drawings, names = watermarks(16)
+    copies, labels = distorted(drawings, n_drawings // 16 + 1, random_state=0, shift=(-5, 5))
+    for n, (copy, label) in enumerate(zip(copies[:n_drawings], labels[:n_drawings], strict=True)):
+        motif = folder / "scans" / names[label]
+        motif.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.rint(255 * (1 - copy)).astype(np.uint8)).save(motif / f"{n}.png")
+    rates = {}
+    for name, settings in (("drawings", Settings(ink=False)), ("photographs", Settings())):
+        with Workers(1) as workers, Catalogue(folder / f"{name}.db", create=True) as catalogue:
+            workers.prepare((motif / f"{n}.png").read_bytes(), settings)
+            began = time.perf_counter()
+            count = add(catalogue, listed(folder / "scans"), settings, workers, report=print)
+            rates[name] = count.added / (time.perf_counter() - began)
+            assert count.added == n_drawings
+    return rates
+
+
+def measure(sizes, repeats, million):
+    data = photo()
+    began = time.perf_counter()
+    prepare(data)
+    prepare(data)
+    results = {"machine": machine_facts(), "photo_bytes": len(data), "sizes": {}}
+    results["prepare"] = timed(lambda: prepare(data), repeats)
+    print("prepare", results["prepare"], time.perf_counter() - began, flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        results["added_per_second"] = adding(folder, 64 * repeats)
+        print("added per second", results["added_per_second"], flush=True)
+        for n_marks in sizes:
+            path = folder / f"{n_marks}.db"
+            generate(path, n_marks).close()
+            server, paint = through_the_server(path, data, repeats)
+            row = {"server": server, "first_paint_ms": paint, "megabytes": path.stat().st_size / 1e6}
+            row["search"] = search_alone(path, data, repeats, 50)
+            row["command_line_s"] = command_line(path, data, folder)
+            results["sizes"][n_marks] = row
+            print(n_marks, row, flush=True)
+            path.unlink()
+        if million:
+            path = folder / "million.db"
+            generate(path, million, pictures=False).close()
+            row = {"megabytes": path.stat().st_size / 1e6, "search": search_alone(path, data, repeats, 0)}
+            results["sizes"][f"{million} (not registered)"] = row
+            print(million, row, flush=True)
+    return results
+
+
+def table(results):
+    prepared = results["prepare"]["median_ms"]
+    rates = results["added_per_second"]
+    lines = ["| what | measured | wanted |", "|---|---|---|"]
+    for n_marks, row in results["sizes"].items():
+        if "server" in row:
+            server = row["server"]["median_ms"]
+            lines.append(f"| query through the server, {int(n_marks):,} marks | {server:.0f} ms | under 1000 ms |")
+            lines.append(f"| the same, cold command line | {row['command_line_s']:.1f} s | |")
+            if row["first_paint_ms"] is not None:
+                lines.append(f"| first paint of the page | {row['first_paint_ms']:.0f} ms | under 300 ms |")
+        else:
+            total = row["search"]["median_ms"] + prepared
+            lines.append(f"| query among {n_marks} marks | {total:.0f} ms | under 3000 ms |")
+            lines.append(f"| loading its features, once | {row['search']['loading_s']:.1f} s | |")
+    lines.append(f"| of that, two megapixels to ink and features | {prepared:.0f} ms | |")
+    lines.append(f"| clean drawings added per second and core | {rates['drawings']:.0f} | at least 50 |")
+    lines.append(f"| the same, cleaned like photographs | {rates['photographs']:.0f} | at least 50 |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("nrcdt-bench"))
+    parser.add_argument("--quick", action="store_true", help="small catalogues, few repeats")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    sizes, million, repeats = ([300], 3000, 2) if options.quick else ([1000, 100_000], 1_000_000, REPEATS)
+    results = measure(sizes, repeats, million)
+    (options.out / "catalogue.json").write_text(json.dumps(results, indent=1))
+    (options.out / "catalogue_table.md").write_text(table(results))
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()

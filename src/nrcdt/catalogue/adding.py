@@ -1,0 +1,186 @@
+"""Adding pictures: in parallel, in small transactions, and only what is new or has changed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .importers import Entry, Problem
+from .marks import METADATA, Mark
+from .prepare import Prepared, Settings, features
+from .ranking import read_ink, write_ink
+from .store import Catalogue, Record
+from .workers import Workers, read_bytes
+
+BATCH = 32
+BATCH_SECONDS = 1.0
+
+
+class Count(NamedTuple):
+    """How many pictures were added, replaced because their files had changed, left alone, and failed.
+
+    `left_out`: how many other files lay beside them.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    left_out: int = 0
+
+
+def add(
+    catalogue: Catalogue,
+    items: Iterable[Entry | Problem],
+    settings: Settings,
+    workers: Workers,
+    *,
+    keep: bool = False,
+    report: Callable[[Problem], None],
+    advance: Callable[[], None] = lambda: None,
+) -> Count:
+    """Add pictures to a catalogue, a few at a time: whatever interrupts it, what was added before stays.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+    items : what `importers.listed` found
+    settings : how to read the pictures
+    workers : Workers
+    keep : whether to store the files themselves, beside small pictures of them
+    report : called with every file that could not be added
+    advance : called after every item
+
+    Returns
+    -------
+    Count
+    """
+    catalogue.check_settings()
+    adding = _Adding(catalogue, settings, keep, report, advance)
+    for entry, found in workers.map(adding.jobs(items)):
+        adding.take(entry, found)
+    adding.flush()
+    return adding.count
+
+
+class _Adding:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        settings: Settings,
+        keep: bool,
+        report: Callable[[Problem], None],
+        advance: Callable[[], None],
+    ) -> None:
+        self.catalogue, self.settings, self.keep = catalogue, settings, keep
+        self.report, self.advance = report, advance
+        self.count = Count()
+        self._stamps = catalogue.stamps()
+        self._batch: list[Record] = []
+        self._since = time.monotonic()
+
+    def jobs(self, items: Iterable[Entry | Problem]) -> Iterator[tuple[Any, Callable[[], bytes], Settings]]:
+        """Walk through the items, and hand out those that have to be read."""
+        for item in items:
+            if isinstance(item, Problem):
+                self._fail(item)
+                continue
+            stamp = self._stamp(item)
+            if stamp is not None and self._stamps.get(str(item.path)) == stamp:
+                self._tick("unchanged")
+                continue
+            yield (item, stamp or ""), partial(read_bytes, item.path), self.settings
+
+    def _stamp(self, entry: Entry) -> str | None:
+        try:
+            seen = entry.path.stat()
+        except OSError:
+            return None
+        return f"{seen.st_size} {seen.st_mtime_ns} {json.dumps(self.settings)} {self.keep}"
+
+    def _tick(self, kind: str) -> None:
+        self.count = self.count._replace(**{kind: getattr(self.count, kind) + 1})
+        self.advance()
+
+    def _fail(self, problem: Problem) -> None:
+        self.report(problem)
+        self._tick("left_out" if problem.left_out else "failed")
+
+    def take(self, key: tuple[Entry, str], found: Prepared | Exception) -> None:
+        """Keep what was found in a picture; store the batch when it is full or old."""
+        entry, stamp = key
+        try:
+            if isinstance(found, Exception):
+                raise found
+            original = read_bytes(entry.path) if self.keep else None
+        except (ValueError, OSError) as error:
+            self._fail(Problem(str(entry.path), str(error)))
+            return
+        self._batch.append(record_of(found, self.settings, entry, original, stamp))
+        if len(self._batch) >= BATCH or time.monotonic() - self._since > BATCH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Store the batch: all of it, or nothing."""
+        batch, self._batch, self._since = self._batch, [], time.monotonic()
+        if not batch:
+            return
+        with self.catalogue.transaction():
+            kinds = [self._put(record) for record in batch]
+        for kind in kinds:
+            self._tick(kind)
+
+    def _put(self, record: Record) -> str:
+        """Store a mark; one of the same file hands on its id, and what people wrote about it."""
+        old = self.catalogue.of_source(record.mark.source)
+        if old is not None:
+            written = {name: getattr(old, name) for name in METADATA if getattr(old, name)}
+            record = record._replace(mark=record.mark._replace(uid=old.uid, **written))
+        self.catalogue.put(record)
+        return "added" if old is None else "replaced"
+
+
+def record_of(
+    prepared: Prepared, settings: Settings, entry: Entry, original: bytes | None = None, stamp: str = ""
+) -> Record:
+    """Return what is stored of a picture."""
+    source = str(entry.path) if entry.path != Path() else ""
+    height, width = prepared.mark.shape
+    mark = Mark(
+        uid=sha256(f"{source}\n{prepared.sha256}".encode("utf-8", "surrogateescape")).hexdigest()[:16],
+        **{name: getattr(entry, name) for name in METADATA if name != "note"},
+        note="",
+        extra=dict(entry.extra),
+        source=source,
+        sha256=prepared.sha256,
+        width=prepared.width,
+        height=prepared.height,
+        mm_per_pixel=entry.mm_per_pixel or prepared.mm_per_pixel,
+        mark_width=width,
+        mark_height=height,
+        to_mark=prepared.to_mark,
+        polarity=prepared.polarity,
+        confidence=prepared.confidence,
+        steps=list(prepared.steps),
+        settings=settings._asdict(),
+        added=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    return Record(mark, prepared.features, write_ink(prepared.mark), prepared.preview, original, stamp)
+
+
+def renew(catalogue: Catalogue, advance: Callable[[], None] = lambda: None) -> int:
+    """Compute all features again from the stored ink, with the settings of this version; return how many."""
+    with catalogue.transaction():
+        numbers = catalogue.ids().tolist()
+        for number in numbers:
+            ink = catalogue.picture(catalogue.numbered([number])[0].uid, "mark")
+            catalogue.set_vector(number, features(read_ink(ink or b"")))
+            advance()
+        catalogue.adopt_settings()
+    return len(numbers)

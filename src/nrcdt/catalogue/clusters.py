@@ -1,0 +1,50 @@
+"""Groups of marks that are alike, for collections that nobody has sorted yet."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.cluster import AgglomerativeClustering
+
+from ..slices import Array
+from .index import Index
+from .ranking import N_PAIRS
+
+MAX_MARKS = 20_000
+
+
+def clusters(index: Index, n_groups: int | None = None, reach: float = 0.6) -> tuple[Array, Array]:
+    """Put marks into groups whose members are, on average, near each other in features.
+
+    Parameters
+    ----------
+    index : Index
+    n_groups : number of groups; if left out, `reach` decides
+    reach : largest mean distance between two groups that become one, as a share of the usual distance
+
+    Returns
+    -------
+    ids, groups : arrays of shape (n,)
+        Numbers of marks and of their groups; group 0 is the largest.
+    """
+    held = index.held()
+    n_marks = len(held.ids)
+    if not 2 <= n_marks <= MAX_MARKS:
+        raise ValueError(
+            f"the catalogue must have 2 to {MAX_MARKS} marks to be grouped; got {n_marks}. "
+            "Export a part of it, or add more."
+        )
+    if n_groups is not None and not 1 <= n_groups <= n_marks:
+        raise ValueError(f"n_groups must be between 1 and the number of marks, {n_marks}; got {n_groups}.")
+    if n_groups is None and reach <= 0:
+        raise ValueError(f"reach must be positive; got {reach}. 0.6 is a good start.")
+    threshold = None if n_groups else reach * _usual_distance(held.vectors)
+    method = AgglomerativeClustering(n_groups, linkage="average", distance_threshold=threshold)
+    groups = method.fit_predict(held.vectors)
+    by_size = np.argsort(-np.bincount(groups), kind="stable")
+    return held.ids, np.argsort(by_size)[groups]
+
+
+def _usual_distance(vectors: Array) -> float:
+    some = np.random.default_rng(0).permutation(len(vectors))[:N_PAIRS]
+    distances = np.linalg.norm(vectors[some[:, np.newaxis]] - vectors[some], axis=2)
+    return float(np.median(distances[np.triu_indices(len(some), 1)]))

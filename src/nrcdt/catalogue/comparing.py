@@ -1,0 +1,68 @@
+"""Two marks laid over each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..registration import Registration, register, warp
+from ..slices import Array
+from .describe import millimetres, motion, turn
+from .marks import Mark
+from .ranking import SAME_SIZE, query_of_mark, read_ink, size_ratio
+from .store import Catalogue
+
+MARGIN = 4
+
+
+class Comparison(NamedTuple):
+    """Two marks and the map that takes the ink of the first to that of the second."""
+
+    a: Mark
+    b: Mark
+    registration: Registration
+    size_ratio: float | None
+
+    def sentences(self) -> list[str]:
+        """Say what was found, a line for each thing."""
+        found = motion(self.registration.matrix)
+        lines = [
+            f"overlap {self.registration.overlap:.2f}, residual {self.registration.residual:.3f}",
+            f"mirrored {'yes' if found.mirrored else 'no'}, turned {turn(found.rotation)}",
+            f"stretched {found.across:.3f} across and {found.down:.3f} down, sheared by {found.shear:.3f}",
+        ]
+        for mark in (self.a, self.b):
+            if mark.size_mm:
+                lines.append(f"{mark.name} is {millimetres(mark.size_mm)} on paper")
+        if self.size_ratio is not None:
+            size = "the same size" if 1 / SAME_SIZE <= self.size_ratio <= SAME_SIZE else "another size"
+            lines.append(f"on paper {self.b.name} is {self.size_ratio:.2f} times as large: {size}")
+        return lines
+
+
+def compared(catalogue: Catalogue, a: Mark, b: Mark) -> Comparison:
+    """Register two marks of a catalogue."""
+    query = query_of_mark(catalogue, a)
+    found = register(query.mark, read_ink(catalogue.picture(b.uid, "mark") or b""), refine=True)
+    return Comparison(a, b, found, size_ratio(query, b, found.matrix))
+
+
+def overlay(catalogue: Catalogue, found: Comparison) -> Array:
+    """Return a picture (h, w, 3), uint8: the first mark blue, the second red, where both are, dark."""
+    a, b = (read_ink(catalogue.picture(mark.uid, "mark") or b"") / 255 for mark in (found.a, found.b))
+    shape = (b.shape[0] + 2 * MARGIN, b.shape[1] + 2 * MARGIN)
+    moved = np.clip(warp(a, found.registration.matrix, shape, (-MARGIN, -MARGIN)), 0, 1)
+    here = np.pad(b, MARGIN)
+    colours = 1 - moved[..., np.newaxis] * [0.9, 0.5, 0.1] - here[..., np.newaxis] * [0.1, 0.6, 0.9]
+    return np.rint(255 * np.clip(colours, 0, 1)).astype(np.uint8)
+
+
+def save_overlay(catalogue: Catalogue, found: Comparison, target: Path) -> None:
+    """Write the overlay as a PNG file."""
+    from PIL import Image
+
+    if target.suffix.lower() != ".png":
+        raise ValueError(f"the picture must end in .png; got {target.name!r}.")
+    Image.fromarray(overlay(catalogue, found)).save(target)

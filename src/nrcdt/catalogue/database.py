@@ -1,0 +1,200 @@
+"""The file of a catalogue: tables, transactions, and errors that people understand."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from .. import __version__
+from .marks import METADATA
+from .prepare import SETTINGS
+
+FORMAT = 1
+APPLICATION_ID = 0x6E726364  # "nrcd"
+PATIENCE = 30.0
+
+SCHEMA = f"""
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE marks (
+    id INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL UNIQUE,
+    {", ".join(f"{name} TEXT NOT NULL" for name in METADATA)},
+    extra TEXT NOT NULL, source TEXT NOT NULL, sha256 TEXT NOT NULL,
+    width INTEGER NOT NULL, height INTEGER NOT NULL, mm_per_pixel REAL,
+    mark_width INTEGER NOT NULL, mark_height INTEGER NOT NULL, to_mark TEXT NOT NULL,
+    polarity TEXT NOT NULL, confidence REAL NOT NULL, steps TEXT NOT NULL, settings TEXT NOT NULL, added TEXT NOT NULL,
+    year_from INTEGER, year_to INTEGER, words TEXT NOT NULL, stamp TEXT NOT NULL
+);
+CREATE UNIQUE INDEX by_source ON marks (source) WHERE source != '';
+CREATE INDEX by_motif ON marks (motif, name, id);
+CREATE INDEX by_method ON marks (method);
+CREATE INDEX by_place ON marks (place);
+CREATE TABLE features (id INTEGER PRIMARY KEY REFERENCES marks ON DELETE CASCADE, vector BLOB NOT NULL);
+CREATE TRIGGER grown AFTER INSERT ON features BEGIN UPDATE about SET value = value + 1 WHERE key = 'generation'; END;
+CREATE TRIGGER changed AFTER UPDATE ON features BEGIN UPDATE about SET value = value + 1 WHERE key = 'generation'; END;
+CREATE TRIGGER shrunk AFTER DELETE ON features BEGIN UPDATE about SET value = value + 1 WHERE key = 'generation'; END;
+CREATE TABLE pictures (
+    id INTEGER PRIMARY KEY REFERENCES marks ON DELETE CASCADE,
+    mark BLOB NOT NULL, preview BLOB NOT NULL, original BLOB
+);
+CREATE TABLE judgements (
+    a TEXT NOT NULL REFERENCES marks (uid) ON DELETE CASCADE, b TEXT NOT NULL REFERENCES marks (uid) ON DELETE CASCADE,
+    verdict TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (a, b)
+) WITHOUT ROWID;
+"""
+
+
+@contextmanager
+def plain_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite into sentences for people."""
+    try:
+        yield
+    except sqlite3.IntegrityError:
+        raise
+    except sqlite3.DatabaseError as error:
+        raise ValueError(f"{_sentence(str(error), path)} ({error})") from None
+
+
+def _sentence(message: str, path: Path) -> str:
+    if "locked" in message or "busy" in message:
+        return f"the catalogue must be free; got {path}, which another program is writing. Wait for it, then try again."
+    if "full" in message:
+        return f"the disk of {path} must have space left; it is full. Make room and go on: nothing is lost."
+    if "readonly" in message or "read-only" in message:
+        return (
+            f"the catalogue must be writable; got {path}, which is read-only. Copy it elsewhere or change its rights."
+        )
+    if "unable to open" in message:
+        return f"the catalogue must be a file in a folder that exists and can be read; got {path}."
+    return f"the catalogue must be a whole catalogue of nrcdt; got {path}. Go back to a backup, or see `verify`."
+
+
+def _mode(path: Path, readonly: bool) -> str:
+    if not readonly:
+        return "mode=rwc"
+    # Readers of a file in WAL mode write beside it; where they cannot, nobody else can either.
+    return "mode=ro" if os.access(path.parent, os.W_OK) else "mode=ro&immutable=1"
+
+
+class Database:
+    """A file of SQLite with the tables of a catalogue; safe to share between threads, and between programs.
+
+    Parameters
+    ----------
+    path : file
+    create : whether to make the file if there is none
+    readonly : whether to leave it alone
+    """
+
+    def __init__(self, path: Path | str, *, create: bool = False, readonly: bool = False) -> None:
+        self.path = Path(path)
+        if not self.path.is_file() and not create:
+            raise ValueError(
+                f"the catalogue must exist; got {self.path}. Make it with: nrcdt catalogue add {self.path} FOLDER"
+            )
+        self._lock = threading.RLock()
+        with plain_errors(self.path):
+            uri = f"{self.path.absolute().as_uri()}?{_mode(self.path, readonly)}"
+            self._db = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            try:
+                self._start(readonly)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _start(self, readonly: bool) -> None:
+        self._db.execute("PRAGMA foreign_keys = ON")
+        self._db.execute("PRAGMA trusted_schema = OFF")
+        if not readonly:
+            empty = not self._db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+            if empty:
+                self._create()
+        self._check_format()
+
+    def _create(self) -> None:
+        self._db.execute("PRAGMA journal_mode = WAL")
+        with self.transaction():
+            if self._db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():  # another program was faster
+                return
+            self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._db.execute(f"PRAGMA user_version = {FORMAT}")
+            for statement in SCHEMA.split(";\n"):
+                self._db.execute(statement)
+            self.set_about("generation", 0)
+            self.set_about("settings", SETTINGS)
+            self.set_about("version", __version__)
+            self.set_about("created", now())
+
+    def _check_format(self) -> None:
+        (application,) = self._db.execute("PRAGMA application_id").fetchone()
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION_ID:
+            raise ValueError(f"the catalogue must be one of nrcdt; got {self.path}, which is another kind of database.")
+        if version > FORMAT:
+            raise ValueError(
+                f"the catalogue must be of format {FORMAT} or older; got {self.path} of format {version}. "
+                "It was made by a newer nrcdt: upgrade with pip install --upgrade nrcdt."
+            )
+        self._db.execute("PRAGMA synchronous = FULL")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of it, or nothing."""
+        with self._lock, plain_errors(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a query."""
+        with self._lock, plain_errors(self.path):
+            return self._db.execute(sql, values).fetchall()
+
+    def about(self, key: str) -> Any:
+        """Return what is stored about the catalogue under a key, or None."""
+        found = self.rows("SELECT value FROM about WHERE key = ?", [key])
+        return json.loads(found[0][0]) if found else None
+
+    def set_about(self, key: str, value: Any) -> None:
+        """Store plain data about the catalogue."""
+        with self._lock, plain_errors(self.path):
+            self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", [key, json.dumps(value)])
+
+    def damages(self) -> list[str]:
+        """Return what SQLite finds wrong with the file."""
+        found = [text for (text,) in self.rows("PRAGMA integrity_check(20)") if text != "ok"]
+        return found + [
+            f"table {table} refers to a missing mark" for table, *_ in self.rows("PRAGMA foreign_key_check")
+        ]
+
+    def copy_to(self, target: sqlite3.Connection) -> None:
+        """Copy everything to another database."""
+        with self._lock, plain_errors(self.path):
+            self._db.backup(target)
+
+
+def now() -> str:
+    """Return the time, to the second, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

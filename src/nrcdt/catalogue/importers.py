@@ -1,0 +1,247 @@
+"""What is to be added: folders of pictures, one per motif, or a table that lists pictures and what is known of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..files import SUFFIXES
+from .workers import read_bytes
+
+# Names of columns, in lower case, for each field; those of WZIS exports, which are in German, are among them.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "path": ("path", "file", "filename", "image", "picture"),
+    "name": ("name", "title"),
+    "motif": ("motif", "motiflong_de", "class", "label", "category"),
+    "method": ("method", "method_de", "technique"),
+    "date": ("date", "year"),
+    "place": ("place", "location"),
+    "reference": ("reference", "refnumber", "ref", "id"),
+    "mm_per_pixel": ("mm_per_pixel",),
+    "dpi": ("dpi", "ppi"),
+}
+SEPARATORS = (",", ";", "\t")
+MM_PER_INCH = 25.4
+
+
+class Entry(NamedTuple):
+    """A picture to add, and what is known of it; texts are empty where nothing is known.
+
+    Attributes
+    ----------
+    path : absolute path of the file, without links
+    name, motif, method, date, place, reference : texts
+    extra : further columns of the table, by their names
+    mm_per_pixel : float, or None where the table has neither this nor a resolution in dpi
+    """
+
+    path: Path
+    name: str
+    motif: str = ""
+    method: str = ""
+    date: str = ""
+    place: str = ""
+    reference: str = ""
+    extra: dict[str, str] = {}  # noqa: RUF012
+    mm_per_pixel: float | None = None
+
+
+class Problem(NamedTuple):
+    """A file or a row that is not taken, and why: the rule and the remedy.
+
+    Other files beside the pictures of a folder are `left_out`: nobody asked for them.
+    """
+
+    file: str
+    reason: str
+    left_out: bool = False
+
+
+class _Refused(ValueError):
+    """Why a file is not taken."""
+
+
+def listed(source: Path | str, root: Path | str | None = None) -> Iterator[Entry | Problem]:
+    """List the pictures of a folder or of a table, and whatever cannot be taken.
+
+    Parameters
+    ----------
+    source : folder, or CSV file
+        The folder inside `source` that holds a picture names its motif; pictures directly in `source` have none. Hidden
+        files are left out. A CSV file has a header, commas, semicolons or tabs between columns, and a column `path`,
+        relative to the file; WZIS exports are such tables.
+    root : folder, optional
+        Only files inside it are taken: `source` itself, or the folder of the CSV file, if left out. Paths that do not
+        exist beside the CSV file are looked for here.
+
+    Yields
+    ------
+    Entry, or Problem
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     (Path(folder) / "lily").mkdir()
+    ...     (Path(folder) / "lily" / "one.png").touch()
+    ...     [entry] = listed(folder)
+    >>> entry.name, entry.motif
+    ('one', 'lily')
+    """
+    source = Path(source)
+    if not source.exists():
+        raise ValueError(f"source must be a folder or a CSV file; got {source}, which is absent. Check the spelling.")
+    folder = source if source.is_dir() else source.parent
+    root = Path(root or folder).resolve()
+    if not root.is_dir():
+        raise ValueError(f"root must be a folder; got {root}. Give the folder that holds the pictures.")
+    return _in_folder(folder, root) if source.is_dir() else _in_table(source, root)
+
+
+def _in_folder(folder: Path, root: Path) -> Iterator[Entry | Problem]:
+    taken = _Taken(root)
+    for path in _walk(folder):
+        inside = path.relative_to(folder)
+        try:
+            yield Entry(taken.check([path]), path.stem, inside.parts[0] if len(inside.parts) > 1 else "")
+        except _Refused as refused:
+            yield Problem(str(inside), str(refused), path.suffix.lower() not in SUFFIXES["image"])
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Files that are not hidden, in order, at any depth; links to folders are not followed but come like files."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        links = [name for name in folders if (Path(parent) / name).is_symlink()]
+        yield from (Path(parent) / name for name in sorted([*files, *links]) if not name.startswith("."))
+
+
+def _in_table(source: Path, root: Path) -> Iterator[Entry | Problem]:
+    rows = _rows(_decoded(read_bytes(source)))
+    header = [name.strip() for name in next(rows, (1, None))[1] or ()]
+    columns = _columns(header)
+    if "path" not in columns:
+        raise ValueError(
+            f"the table must have a column {', '.join(COLUMNS['path'][:-1])} or {COLUMNS['path'][-1]}; "
+            f"got {', '.join(header) or 'no header'}. Name the column that holds the files."
+        )
+    return _entries(rows, header, columns, source, root)
+
+
+def _entries(
+    rows: Iterable[tuple[int, list[str] | None]], header: list[str], columns: dict[str, int], source: Path, root: Path
+) -> Iterator[Entry | Problem]:
+    taken = _Taken(root)
+    for line, row in rows:
+        try:
+            if row is None:
+                raise _Refused(
+                    f"the row must have cells of at most {csv.field_size_limit()} letters. Close its quotes."
+                )
+            if len(row) > len(header):
+                raise _Refused(f"the row must have {len(header)} columns; got {len(row)}. Quote texts with separators.")
+            cells = dict(enumerate(cell.strip() for cell in row))
+            known = {field: cells.get(column, "") for field, column in columns.items()}
+            path = taken.check(_candidates(known.pop("path"), source.parent, root))
+            yield _entry(path, known, {header[i]: cell for i, cell in cells.items() if i not in columns.values()})
+        except _Refused as refused:
+            yield Problem(f"{source.name}, line {line}", str(refused))
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _rows(text: str) -> Iterator[tuple[int, list[str] | None]]:
+    """Rows that are not empty, by line, and None for unreadable ones; the header tells the separator."""
+    header = text.lstrip("\r\n").splitlines()[:1]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(SEPARATORS, key="".join(header).count))
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield reader.line_num, None
+            continue
+        if any(cell.strip() for cell in row):
+            yield reader.line_num, row
+
+
+def _columns(header: list[str]) -> dict[str, int]:
+    """Return the position of each field that has a column: the first of its names that is there."""
+    names = [name.lower() for name in header]
+    found = {field: next((name for name in known if name in names), "") for field, known in COLUMNS.items()}
+    return {field: names.index(name) for field, name in found.items() if name}
+
+
+def _entry(path: Path, known: dict[str, str], extra: dict[str, str]) -> Entry:
+    mm_per_pixel, dpi = (_positive(name, known.pop(name, "")) for name in ("mm_per_pixel", "dpi"))
+    if mm_per_pixel is None and dpi is not None:
+        mm_per_pixel = MM_PER_INCH / dpi
+    name = known.pop("name", "") or path.stem
+    return Entry(
+        path, name, extra={key: cell for key, cell in extra.items() if cell}, mm_per_pixel=mm_per_pixel, **known
+    )
+
+
+def _positive(name: str, cell: str) -> float | None:
+    if not cell:
+        return None
+    try:
+        value = float(cell.replace(",", "."))
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise _Refused(f"{name} must be a positive number; got {cell!r}. Mend the cell, or empty it.")
+    return value
+
+
+def _candidates(cell: str, *folders: Path) -> list[Path]:
+    """Return where a file may be: as written, or with the separators of Windows turned round."""
+    if not cell:
+        raise _Refused("path must name a file; got nothing. Fill the cell, or drop the row.")
+    return [folder / name for folder in folders for name in dict.fromkeys((cell, cell.replace("\\", "/")))]
+
+
+class _Taken:
+    """Which files were taken before, and what may be taken."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.seen: set[Path] = set()
+
+    def check(self, candidates: list[Path]) -> Path:
+        """Return the first file that exists, resolved, or say why it is refused."""
+        found = [path for path in map(_resolved, candidates) if path is not None]
+        if not found:
+            raise _Refused(f"path must be an existing file; got {str(candidates[0])!r}. Check the spelling.")
+        path = found[0]
+        if not path.is_relative_to(self.root):
+            raise _Refused(f"path must stay inside {self.root}; got {path}. Give --root FOLDER to take it.")
+        if path.suffix.lower() not in SUFFIXES["image"]:
+            raise _Refused(
+                f"the suffix must be one of {' '.join(SUFFIXES['image'])}; got {path.name}. Convert the file."
+            )
+        if not path.is_file():
+            raise _Refused(f"path must be a regular file; got {path}. Copy the pictures themselves.")
+        if path in self.seen:
+            raise _Refused(f"path must come once; got {path} again. Drop the row or the link.")
+        self.seen.add(path)
+        return path
+
+
+def _resolved(path: Path) -> Path | None:
+    """Follow links; None where there is no such file, or the name cannot be one."""
+    try:
+        return path.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        return None

@@ -1,0 +1,101 @@
+"""All features in memory, and the exact nearest neighbours among them."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+from ..slices import Array
+from .marks import Filter
+from .prepare import BLOCKS
+from .store import Catalogue
+
+CHUNK = 65536
+
+
+class Neighbours(NamedTuple):
+    """Numbers of marks, nearest first, and their distances."""
+
+    ids: Array
+    distances: Array
+
+
+class _Held(NamedTuple):
+    """Features in units of the scales, with the squares of their lengths; ids ascending."""
+
+    generation: int
+    ids: Array
+    vectors: Array
+    squares: Array
+    scales: Array
+
+
+class Index:
+    """Nearest neighbours in a catalogue, by features in which every block counts the same.
+
+    A block is divided by its root mean square length over the collection, so that catalogues can be merged without
+    touching the features. Loaded when first asked, and again when the catalogue has changed.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+    """
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._lock = threading.Lock()
+        self._held: _Held | None = None
+
+    def held(self) -> _Held:
+        """Return the features, up to date."""
+        with self._lock:
+            generation = self.catalogue.generation()
+            if self._held is None or self._held.generation != generation:
+                self._held = self._load(generation)
+            return self._held
+
+    def _load(self, generation: int) -> _Held:
+        self.catalogue.check_settings()
+        size = sum(BLOCKS)
+        ids, vectors = np.empty(len(self.catalogue), np.int64), np.empty((len(self.catalogue), size), np.float32)
+        n, after = 0, 0
+        while n < len(ids):
+            some, rows = self.catalogue.vectors(after, CHUNK)
+            if len(some) == 0:
+                break
+            some, rows = some[: len(ids) - n], rows[: len(ids) - n]
+            ids[n : n + len(some)], vectors[n : n + len(some)] = some, rows
+            n, after = n + len(some), int(some[-1])
+        ids, vectors = ids[:n], vectors[:n]
+        scales = _scales(vectors)
+        vectors /= scales
+        return _Held(generation, ids, vectors, np.einsum("np,np->n", vectors, vectors), scales)
+
+    def nearest(self, features: Array, n: int, wanted: Filter = Filter()) -> Neighbours:  # noqa: B008
+        """Return the `n` marks whose features are nearest, among those that are wanted."""
+        held = self.held()
+        if len(held.ids) == 0:
+            return Neighbours(held.ids, np.empty(0, np.float32))
+        query = features / held.scales
+        squares = held.squares - 2 * (held.vectors @ query)
+        if not wanted.all:
+            squares[~np.isin(held.ids, self.catalogue.ids(wanted))] = np.inf
+        n = min(n, int(np.isfinite(squares).sum()))
+        best = np.argpartition(squares, n - 1)[:n] if n else np.empty(0, int)
+        # Once more without cancellation, so that a mark is at distance 0 of itself.
+        distances = np.linalg.norm(held.vectors[best] - query, axis=1)
+        order = np.lexsort((held.ids[best], distances))
+        return Neighbours(held.ids[best][order], distances[order])
+
+
+def _scales(vectors: Array) -> Array:
+    """Root mean square length of every block, repeated for its features; 1 where there is nothing."""
+    squares = np.zeros(len(BLOCKS))
+    bounds = np.cumsum((0, *BLOCKS))
+    for start in range(0, len(vectors), CHUNK):
+        rows = vectors[start : start + CHUNK]
+        squares += [np.vdot(part, part) for part in np.split(rows, bounds[1:-1], axis=1)]
+    lengths = np.sqrt(squares / max(len(vectors), 1))
+    return np.repeat(np.where(lengths > 0, lengths, 1), BLOCKS).astype(np.float32)

@@ -1,0 +1,113 @@
+"""Lists to take away: marks, hits and judgements as CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .describe import motion
+from .marks import METADATA, Filter, Mark
+from .ranking import Hit
+from .store import Catalogue, Judgement
+
+# A spreadsheet takes what begins so for a formula, and runs it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+Row = dict[str, Any]
+
+
+def cell(value: Any) -> Any:
+    """Return a value as a cell of a table that no spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> cell("=1+1"), cell("anchor"), cell(-2.5), cell(None)
+    ("'=1+1", 'anchor', -2.5, '')
+    """
+    if isinstance(value, (list, dict)):
+        value = "; ".join(f"{one['verdict']} {one['mark']} {one['note']}".strip() for one in value)
+    if value is None:
+        return ""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def as_csv(rows: Iterable[Row]) -> Iterator[str]:
+    r"""Write rows as a table with a header; it begins with the mark by which spreadsheets know UTF-8.
+
+    Examples
+    --------
+    >>> "".join(as_csv([{"name": "a, b", "n": 1}]))
+    '\ufeffname,n\r\n"a, b",1\r\n'
+    """
+    yield "\ufeff"
+    first = True
+    for row in rows:
+        line = io.StringIO()
+        writer = csv.writer(line)
+        if first:
+            writer.writerow(row)
+        writer.writerow([cell(value) for value in row.values()])
+        yield line.getvalue()
+        first = False
+
+
+def as_json(rows: Iterable[Row]) -> Iterator[str]:
+    """Write rows as a list, one row per line.
+
+    Examples
+    --------
+    >>> print("".join(as_json([{"n": 1}, {"n": 2}])))
+    [
+    {"n": 1},
+    {"n": 2}
+    ]
+    """
+    start = "[\n"
+    for row in rows:
+        yield start + json.dumps(row, ensure_ascii=False)
+        start = ",\n"
+    yield "\n]\n" if start == ",\n" else "[]\n"
+
+
+FORMATS: dict[str, Callable[[Iterable[Row]], Iterator[str]]] = {"csv": as_csv, "json": as_json}
+
+
+def mark_rows(catalogue: Catalogue, wanted: Filter = Filter()) -> Iterator[Row]:  # noqa: B008
+    """Walk through the marks that match, with the judgements about each."""
+    judged: dict[str, list[Row]] = defaultdict(list)
+    for one in catalogue.judgements():
+        for uid, other in ((one.a, one.b), (one.b, one.a)):
+            judged[uid].append({"mark": other, "verdict": one.verdict, "note": one.note, "at": one.at})
+    for mark in catalogue.each(wanted):
+        yield about(mark) | {"judgements": judged.get(mark.uid, [])}
+
+
+def about(mark: Mark) -> Row:
+    """Return what is known about a mark."""
+    width, height = mark.size_mm or (None, None)
+    size = {"width_mm": width and round(width, 1), "height_mm": height and round(height, 1)}
+    more = {name: getattr(mark, name) for name in ("mm_per_pixel", "polarity", "confidence", "added", "source")}
+    return {"uid": mark.uid} | {name: getattr(mark, name) for name in METADATA} | size | more
+
+
+def hit_row(rank: int, hit: Hit) -> Row:
+    """Return a hit, with the map that takes the query to it."""
+    found = hit.registration
+    fit: Row = dict.fromkeys(("overlap", "mirrored", "across", "down", "shear", "rotation"))
+    if found is not None:
+        fit |= {"overlap": round(found.overlap, 4)}
+        moved = motion(found.matrix)._asdict()
+        fit |= {name: value if isinstance(value, bool) else round(value, 4) for name, value in moved.items()}
+    ratio = {"size_ratio": hit.size_ratio and round(hit.size_ratio, 4), "same_size": hit.same_size}
+    return (
+        {"rank": rank, "score": round(hit.score, 4), "distance": round(hit.distance, 4)} | fit | ratio | about(hit.mark)
+    )
+
+
+def judgement_row(catalogue: Catalogue, one: Judgement) -> Row:
+    """Return a judgement, with the names of the two marks."""
+    a, b = catalogue.mark(one.a), catalogue.mark(one.b)
+    return one._asdict() | {"name_a": a.name, "motif_a": a.motif, "name_b": b.name, "motif_b": b.motif}

@@ -1,0 +1,148 @@
+"""What the catalogue knows about a mark, and which marks a user asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+METADATA = ("name", "motif", "date", "place", "method", "reference", "note")
+VERDICTS = ("identical", "twin mould", "similar", "different")
+
+
+class Mark(NamedTuple):
+    """A mark without its pictures.
+
+    Attributes
+    ----------
+    uid : str, opaque name by which the mark is asked for
+    name, motif, date, place, method, reference, note : str, empty where unknown
+    extra : dict of further columns of the table it came from
+    source : str, the file it was read from; empty for uploads
+    sha256 : str, of that file
+    width, height : int, of the picture, in pixels
+    mm_per_pixel : float or None
+    mark_width, mark_height : int, of the image of ink
+    to_mark : (scale, dx, dy): pixel (x, y) of the picture is pixel scale * x + dx, scale * y + dy of the mark
+    polarity, confidence, steps : what was found in the picture, how surely, and what was done to it
+    settings : dict, how the picture was to be read
+    added : str, when
+    """
+
+    uid: str
+    name: str
+    motif: str
+    date: str
+    place: str
+    method: str
+    reference: str
+    note: str
+    extra: dict[str, str]
+    source: str
+    sha256: str
+    width: int
+    height: int
+    mm_per_pixel: float | None
+    mark_width: int
+    mark_height: int
+    to_mark: tuple[float, float, float]
+    polarity: str
+    confidence: float
+    steps: list[str]
+    settings: dict[str, Any]
+    added: str
+
+    @property
+    def size_mm(self) -> tuple[float, float] | None:
+        """Width and height of the mark on paper, in millimetres, where the picture has a scale."""
+        if self.mm_per_pixel is None:
+            return None
+        unit = self.mm_per_pixel / self.to_mark[0]
+        return self.mark_width * unit, self.mark_height * unit
+
+
+JSON_COLUMNS = ("extra", "to_mark", "steps", "settings")
+COLUMNS = Mark._fields
+
+
+def to_row(mark: Mark) -> dict[str, Any]:
+    """Write a mark as columns of plain values, with those that filters look at."""
+    row = mark._asdict()
+    return row | {name: json.dumps(row[name], ensure_ascii=False) for name in JSON_COLUMNS} | searched(mark)
+
+
+def searched(mark: Mark) -> dict[str, Any]:
+    """Return the columns that filters look at: years, and all texts in one."""
+    first, last = years(mark.date)
+    words = "\n".join(getattr(mark, name) for name in METADATA).casefold()
+    return {"year_from": first, "year_to": last, "words": words}
+
+
+def from_row(row: tuple[Any, ...]) -> Mark:
+    """Read a mark from the columns of `COLUMNS`."""
+    values = dict(zip(COLUMNS, row, strict=True))
+    values |= {name: json.loads(values[name]) for name in JSON_COLUMNS}
+    values["to_mark"] = tuple(values["to_mark"])
+    return Mark(**values)
+
+
+def years(date: str) -> tuple[int | None, int | None]:
+    """Return the first and the last year that a date speaks of.
+
+    Two digits behind a dash share the century of the year before; a century is given by its number.
+
+    Examples
+    --------
+    >>> years("1432"), years("ca. 1450-62"), years("Basel, 12.3.1471"), years("15. Jh."), years("undated")
+    ((1432, 1432), (1450, 1462), (1471, 1471), (1401, 1500), (None, None))
+    """
+    found = [int(year) for year in re.findall(r"(?<!\d)1\d{3}(?!\d)|(?<!\d)20\d{2}(?!\d)", date)]
+    short = re.search(r"(1\d)\d{2}\s*[-\u2013/]\s*(\d{2})(?!\d)", date)
+    if short:
+        found.append(int(short[1] + short[2]))
+    century = re.search(r"(?<!\d)(\d{1,2})\s*\.?\s*(?:th|st|nd|rd|e|es)?\s*(?:Jh|Jahrh|cent|c\.|siècle|s\.)", date)
+    if not found and century:
+        found = [100 * int(century[1]) - 99, 100 * int(century[1])]
+    return (min(found), max(found)) if found else (None, None)
+
+
+class Filter(NamedTuple):
+    """Which marks are wanted; everything left empty matches all.
+
+    Attributes
+    ----------
+    text : found in the name, motif, date, place, method, reference or note, whatever the case
+    motif, method, place : exactly these; of motif and method several may be given
+    year_from, year_to : years between which the date of the mark may lie; undated marks then do not match
+    """
+
+    text: str = ""
+    motif: tuple[str, ...] = ()
+    method: tuple[str, ...] = ()
+    place: tuple[str, ...] = ()
+    year_from: int | None = None
+    year_to: int | None = None
+
+    def where(self) -> tuple[str, list[Any]]:
+        """Return the filter as a condition of SQL and its parameters."""
+        terms, values = ["1"], []
+        for name in ("motif", "method", "place"):
+            wanted = getattr(self, name)
+            if wanted:
+                terms.append(f"{name} IN ({', '.join('?' * len(wanted))})")
+                values += list(wanted)
+        if self.text:
+            terms.append("instr(words, ?) > 0")
+            values.append(self.text.casefold())
+        if self.year_from is not None:
+            terms.append("year_to >= ?")
+            values.append(self.year_from)
+        if self.year_to is not None:
+            terms.append("year_from <= ?")
+            values.append(self.year_to)
+        return " AND ".join(terms), values
+
+    @property
+    def all(self) -> bool:
+        """Whether every mark matches."""
+        return self == Filter()

@@ -1,0 +1,349 @@
+"""From the bytes of a picture file to everything that the catalogue keeps of it."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..aggregate import AGGREGATIONS, spectrum
+from ..files import INKS, read_picture
+from ..ink import Ink, find_ink
+from ..ink.paper import reduced
+from ..slices import Array
+from ..transform import Plan, feature_blocks, make_plan
+
+SIZE = 256
+# Large enough for a small mark on a large sheet.
+CLEAN_SIZE = 4 * SIZE
+PREVIEW_SIZE = 320
+PREVIEW_QUALITY = 80
+MAX_DISCS = 10_000
+# In a clean drawing what is fainter than this share of the ink is dirt of the scanner or of JPEG.
+FAINT = 0.1
+
+# All that features depend on. Frequency 0 is nearly the same for all marks, and those beyond 8 tell drawings apart
+# rather than motifs.
+SETTINGS: dict[str, Any] = {
+    "frame": "whitened",
+    "n_directions": 64,
+    "n_quantiles": 32,
+    "aggregate": ["tv", "spectrum"],
+    "frequencies": [1, 8],
+}
+# Lengths of the blocks of features, which the index weighs against each other.
+BLOCKS = (SETTINGS["n_quantiles"], 8 * SETTINGS["n_quantiles"])
+
+
+class Settings(NamedTuple):
+    """How a picture is to be read; pixels are those of the upright picture, x to the right and y down.
+
+    Attributes
+    ----------
+    polarity : "auto", "dark" or "light"
+        Which side of the paper is ink.
+    crop : (left, top, right, bottom), optional
+        The part of the picture that is looked at, in pixels from its corner.
+    erase : tuple of (x, y, radius)
+        Discs that are painted over with the paper around them before ink is looked for.
+    ink : bool
+        False for clean drawings: whatever leaves the paper level is ink then.
+    bar_mm : float, optional
+        Length of the scale bar in the picture, in millimetres.
+    """
+
+    polarity: str = "auto"
+    crop: tuple[int, int, int, int] | None = None
+    erase: tuple[tuple[float, float, float], ...] = ()
+    ink: bool = True
+    bar_mm: float | None = None
+
+
+class Prepared(NamedTuple):
+    """What the catalogue keeps of a picture.
+
+    Attributes
+    ----------
+    sha256 : hexadecimal digest of the file
+    width, height : of the upright picture, in pixels
+    mm_per_pixel : float, or None where neither the file nor a scale bar tells
+    mark : array of shape (h, w), uint8
+        The ink, bright on 0, cut out; no side is longer than 256 pixels.
+    to_mark : (scale, dx, dy)
+        A point of the mark is scale times the point of the picture plus (dx, dy), both in pixel coordinates, where the
+        centre of the first pixel is (0, 0).
+    preview : bytes of a grey JPEG of the picture, no side longer than 320 pixels
+    polarity, confidence, steps : what was done to find the ink, and how sure it is
+    features : array of shape (p,), float32
+    """
+
+    sha256: str
+    width: int
+    height: int
+    mm_per_pixel: float | None
+    mark: Array
+    to_mark: tuple[float, float, float]
+    preview: bytes
+    polarity: str
+    confidence: float
+    steps: tuple[str, ...]
+    features: Array
+
+
+def prepare(data: bytes, settings: Settings | None = None) -> Prepared:
+    """Read a picture, find its ink, cut it out and describe it.
+
+    Parameters
+    ----------
+    data : bytes of a PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file
+    settings : `Settings`; as they are by default if left out
+
+    Returns
+    -------
+    Prepared
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> file, paper = io.BytesIO(), np.full((40, 60), 250, np.uint8)
+    >>> paper[10:30, 20:23] = paper[27:30, 20:50] = 10
+    >>> Image.fromarray(paper).save(file, "PNG")
+    >>> found = prepare(file.getvalue(), Settings(ink=False))
+    >>> found.mark.shape, found.to_mark, found.polarity
+    ((22, 32), (1.0, -19.0, -9.0), 'dark')
+    """
+    settings = check_settings((settings or Settings())._asdict())
+    picture, mm_per_pixel = read_picture(data)
+    height, width = picture.shape
+    start, part = _part(picture, settings)
+    ink = find_ink(part, polarity=settings.polarity) if settings.ink else _clean_ink(part, settings.polarity)
+    mark, (scale, dx, dy) = cut_mark(ink.image)
+    from_left, from_top = (scale * (ink.scale * (0.5 - edge) - 0.5) for edge in start)
+    mm_per_pixel, steps = _millimetres(ink, settings, mm_per_pixel)
+    return Prepared(
+        sha256=sha256(data).hexdigest(),
+        width=width,
+        height=height,
+        mm_per_pixel=mm_per_pixel,
+        mark=mark,
+        to_mark=(scale * ink.scale, from_left + dx, from_top + dy),
+        preview=_preview(picture),
+        polarity=ink.polarity,
+        confidence=float(ink.confidence),
+        steps=steps,
+        features=features(mark),
+    )
+
+
+def check_settings(values: Mapping[str, Any]) -> Settings:
+    """Return settings from plain data, such as parsed JSON; what is left out is as by default.
+
+    Examples
+    --------
+    >>> check_settings({"crop": [0, 0, 80, 90]}).crop
+    (0, 0, 80, 90)
+    """
+    unknown = sorted(set(values) - set(Settings._fields))
+    if unknown:
+        raise ValueError(f"settings must be some of {', '.join(Settings._fields)}; got {unknown[0]!r}.")
+    settings = Settings(**values)
+    if settings.polarity not in INKS:
+        raise ValueError(f"polarity must be one of {', '.join(INKS)}; got {settings.polarity!r}.")
+    crop = None
+    if settings.crop is not None:
+        left, top, right, bottom = (math.floor(edge) for edge in _numbers(settings.crop, 4, "crop"))
+        crop = left, top, right, bottom
+    if not isinstance(settings.erase, (list, tuple)) or len(settings.erase) > MAX_DISCS:
+        got = f"{len(settings.erase)} of them" if isinstance(settings.erase, (list, tuple)) else repr(settings.erase)
+        raise ValueError(f"erase must be a list of at most {MAX_DISCS} discs; got {got}. Use a wider brush.")
+    erase = tuple(_numbers(disc, 3, "each disc of erase") for disc in settings.erase)
+    bar_mm = settings.bar_mm
+    if bar_mm is not None and not 0 < _numbers([bar_mm], 1, "bar_mm")[0] < math.inf:
+        raise ValueError(f"bar_mm must be a positive length in millimetres; got {bar_mm}. Leave it out if unknown.")
+    return settings._replace(crop=crop, erase=erase, ink=bool(settings.ink))
+
+
+def _numbers(values: Any, n: int, name: str) -> tuple[Any, ...]:
+    if isinstance(values, (list, tuple)) and len(values) == n:
+        numbers = all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
+        if numbers:
+            return tuple(values)
+    raise ValueError(f"{name} must be {n} finite number{'s' * (n > 1)}; got {values!r}. Leave it out to do without.")
+
+
+def _part(picture: Array, settings: Settings) -> tuple[tuple[int, int], Array]:
+    """Paint over discs, then crop: the (left, top) of what comes out, and the part itself."""
+    if settings.erase:
+        picture = erased(picture, settings.erase)
+    if settings.crop is None:
+        return (0, 0), picture
+    height, width = picture.shape
+    left, top, right, bottom = settings.crop
+    left, top, right, bottom = max(left, 0), max(top, 0), min(right, width), min(bottom, height)
+    if left >= right or top >= bottom:
+        raise ValueError(
+            f"crop must be (left, top, right, bottom) inside the picture of {width} x {height} pixels; "
+            f"got {settings.crop}. Draw it again."
+        )
+    return (left, top), picture[top:bottom, left:right]
+
+
+def erased(picture: Array, discs: tuple[tuple[float, float, float], ...]) -> Array:
+    """Paint over discs (x, y, radius) with the median of the paper around each.
+
+    Examples
+    --------
+    >>> stained = np.full((9, 9), 7.0); stained[4, 4] = 0
+    >>> erased(stained, ((4, 4, 2),)).min()
+    np.float64(7.0)
+    """
+    covered = np.zeros(picture.shape, bool)
+    for disc in discs:
+        box, distances = _around(disc, disc[2], picture.shape)
+        covered[box] |= distances <= disc[2]
+    if covered.all():
+        raise ValueError("erase must leave some of the picture; got discs that cover all of it. Paint over less.")
+    painted = picture.copy()
+    for disc in discs:
+        box, distances = _around(disc, disc[2], picture.shape)
+        if distances.size:
+            painted[box][distances <= disc[2]] = _paper_around(disc, picture, covered)
+    return painted
+
+
+def _around(disc: tuple[float, float, float], reach: float, shape: tuple[int, ...]) -> tuple[Any, Array]:
+    """Return the box of pixels within reach of the centre of a disc, and their distances from it."""
+    x, y, _ = disc
+    columns, rows = (
+        np.arange(max(math.ceil(c - reach), 0), min(math.floor(c + reach) + 1, n))
+        for c, n in ((x, shape[1]), (y, shape[0]))
+    )
+    if not len(columns) or not len(rows):
+        return np.s_[:0, :0], np.empty((0, 0))
+    box = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    return box, np.hypot(rows[:, np.newaxis] - y, columns - x)
+
+
+def _paper_around(disc: tuple[float, float, float], picture: Array, covered: Array) -> Any:
+    """Return the median grey of a ring around a disc, so wide that not all of it is painted over as well."""
+    reach = 1.5 * disc[2] + 4
+    while True:
+        box, _ = _around(disc, reach, picture.shape)
+        free = ~covered[box]
+        if free.mean() > 0.2 or free.shape == picture.shape:
+            return np.median(picture[box][free])
+        reach *= 2
+
+
+def _clean_ink(picture: Array, polarity: str) -> Ink:
+    """Take for ink whatever leaves the paper level, the median, on the side that deviates more."""
+    picture, scale = reduced(picture, CLEAN_SIZE)
+    deviation = np.median(picture) - picture
+    dark = np.maximum(deviation, 0)
+    if polarity == "auto":
+        polarity = "dark" if 2 * np.vdot(dark, dark) >= np.vdot(deviation, deviation) else "light"
+    ink = dark if polarity == "dark" else dark - deviation
+    highest = ink.max()
+    if not highest > 0:
+        raise ValueError("the picture must hold ink; got one grey level. Check polarity, crop and erase.")
+    ink = np.where(ink < FAINT * highest, 0, ink / highest)
+    return Ink(ink, polarity, 1.0, ("taken for a clean drawing",), scale, None)
+
+
+def cut_mark(ink: Array) -> tuple[Array, tuple[float, float, float]]:
+    """Cut an image of ink to what is in it, with one pixel of margin, and shrink it to 256 pixels if it is larger.
+
+    Parameters
+    ----------
+    ink : array of shape (height, width), 0 paper to 1 ink
+
+    Returns
+    -------
+    mark : array of shape (h, w), uint8, 255 where there is most ink
+    to_mark : (scale, dx, dy), from pixels of the image to those of the mark
+
+    Examples
+    --------
+    >>> image = np.zeros((600, 600)); image[100:501, 200:301] = 1
+    >>> mark, to_mark = cut_mark(image)
+    >>> mark.shape, np.round(to_mark, 3)
+    ((256, 66), array([   0.633, -125.867,  -62.525]))
+    """
+    seen = ink * 255 >= 0.5
+    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+    if not len(rows) or not np.isfinite(ink).all():
+        raise ValueError("the picture must hold ink; got none. Check polarity, crop and erase.")
+    top, left = int(rows[0]), int(columns[0])
+    inside = ink[top : rows[-1] + 1, left : columns[-1] + 1]
+    scale = min(1.0, (SIZE - 2) / max(inside.shape))
+    mark = _shrunk(_shrunk(inside, scale).T, scale).T
+    dx, dy = (0.5 + scale * (0.5 - edge) for edge in (left, top))
+    return np.rint(mark * (255 / mark.max())).astype(np.uint8), (scale, dx, dy)
+
+
+def _shrunk(image: Array, scale: float) -> Array:
+    """Average along the columns over stretches of 1 / scale pixels, with one more at either end."""
+    n_old, n_new = len(image), math.ceil(round(len(image) * scale, 6))
+    total = np.zeros((n_old + 1, image.shape[1]))
+    np.cumsum(image, axis=0, out=total[1:])
+    places = np.clip(np.arange(-1, n_new + 2) / scale, 0, n_old)
+    whole = np.minimum(places.astype(int), n_old - 1)
+    share = (places - whole)[:, np.newaxis]
+    return np.asarray(np.diff(total[whole] * (1 - share) + total[whole + 1] * share, axis=0) * scale)
+
+
+def _millimetres(ink: Ink, settings: Settings, of_file: float | None) -> tuple[float | None, tuple[str, ...]]:
+    """Millimetres per pixel, from the scale bar if its length is known, and the steps, which say so."""
+    steps = tuple(ink.steps)
+    if settings.bar_mm is None:
+        return of_file, steps
+    if ink.bar is None:
+        return of_file, (*steps, "no scale bar was found, so that its length was not used")
+    return settings.bar_mm / ink.bar, (*steps, f"a scale bar of {settings.bar_mm:g} mm is {ink.bar:.0f} pixels long")
+
+
+def _preview(picture: Array) -> bytes:
+    """Write a small grey JPEG; levels that are not those of eight bits are stretched."""
+    from PIL import Image
+
+    low, high = float(picture.min()), float(picture.max())
+    if low < 0 or not 1 < high <= 255:
+        picture = (picture - low) * (255 / (high - low or 1))
+    image = Image.fromarray(picture.astype(np.uint8))
+    image.thumbnail((PREVIEW_SIZE, PREVIEW_SIZE), Image.Resampling.BOX)
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=PREVIEW_QUALITY)
+    return file.getvalue()
+
+
+def features(mark: Array) -> Array:
+    """Describe a mark by numbers that affine maps leave alone.
+
+    Parameters
+    ----------
+    mark : array of shape (h, w), bright ink on 0
+
+    Returns
+    -------
+    array of shape (p,), float32, block after block (`BLOCKS`), not scaled to one another
+
+    Examples
+    --------
+    >>> mark = np.zeros((40, 40)); mark[5:30, 5:8] = mark[5:8, 5:20] = 1
+    >>> a, b = features(mark), features(np.rot90(mark))
+    >>> a.shape, bool(np.abs(a - b).max() < 1e-5)
+    ((288,), True)
+    """
+    variation, magnitudes = feature_blocks([mark.astype(np.float64)], _plan(), [AGGREGATIONS["tv"], spectrum(8)])
+    return np.concatenate([variation[0], magnitudes[0, SETTINGS["n_quantiles"] :]], dtype=np.float32)
+
+
+@lru_cache(maxsize=1)
+def _plan() -> Plan:
+    n_directions, n_quantiles, frame = (SETTINGS[name] for name in ("n_directions", "n_quantiles", "frame"))
+    return make_plan("image", 2, n_directions, None, "auto", n_quantiles, frame, "standardize", "uniform")

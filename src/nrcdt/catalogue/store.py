@@ -1,0 +1,266 @@
+"""The catalogue: marks, their pictures, features and judgements in one SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import __version__
+from ..slices import Array
+from .database import Database, now
+from .marks import COLUMNS, METADATA, VERDICTS, Filter, Mark, from_row, searched, to_row
+from .prepare import SETTINGS
+
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM marks WHERE"
+
+
+class Record(NamedTuple):
+    """A mark with everything that is stored of it; `mark` is a PNG, `preview` a JPEG, `original` the file itself.
+
+    `stamp` tells whether the file has changed since.
+    """
+
+    mark: Mark
+    features: Array
+    ink: bytes
+    preview: bytes
+    original: bytes | None
+    stamp: str
+
+
+class Judgement(NamedTuple):
+    """What a person says about two marks."""
+
+    a: str
+    b: str
+    verdict: str
+    note: str
+    at: str
+
+
+class Catalogue(Database):
+    """A catalogue in a file; safe to share between threads, and between programs.
+
+    Parameters
+    ----------
+    path : file
+    create : whether to make the file if there is none
+    readonly : whether to leave it alone
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with Catalogue(Path(tempfile.mkdtemp(), "marks.db"), create=True) as catalogue:
+    ...     len(catalogue)
+    0
+    """
+
+    def check_settings(self) -> None:
+        """Refuse to mix features of different settings."""
+        stored = self.about("settings")
+        if stored != SETTINGS:
+            raise ValueError(
+                f"the catalogue must be made with the settings of this nrcdt, {SETTINGS}; got {stored}, by nrcdt "
+                f"{self.about('version')}. Compute its features again from the ink it holds: "
+                f"nrcdt catalogue add {self.path} --renew"
+            )
+
+    def adopt_settings(self) -> None:
+        """Note that all features are those of this version. To be called within a transaction."""
+        self.set_about("settings", SETTINGS)
+        self.set_about("version", __version__)
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def count(self, wanted: Filter = Filter()) -> int:  # noqa: B008
+        """Return how many marks match."""
+        where, values = wanted.where()
+        return int(self.rows(f"SELECT count(*) FROM marks WHERE {where}", values)[0][0])
+
+    def marks(self, wanted: Filter = Filter(), offset: int = 0, limit: int = -1) -> list[Mark]:  # noqa: B008
+        """Return the marks that match, sorted by motif and name."""
+        where, values = wanted.where()
+        sql = f"{_SELECT} {where} ORDER BY motif, name, id LIMIT ? OFFSET ?"
+        return [from_row(row) for row in self.rows(sql, [*values, limit, offset])]
+
+    def each(self, wanted: Filter = Filter()) -> Iterator[Mark]:  # noqa: B008
+        """Walk through the marks that match in the order they came, without holding all of them."""
+        for number in self.ids(wanted).tolist():
+            yield from (from_row(row) for row in self.rows(f"{_SELECT} id = ?", [number]))
+
+    def has(self, uid: str) -> bool:
+        """Return whether there is a mark of this id."""
+        return bool(self.rows("SELECT 1 FROM marks WHERE uid = ?", [uid]))
+
+    def mark(self, uid: str) -> Mark:
+        """Return a mark by its id."""
+        rows = self.rows(f"{_SELECT} uid = ?", [uid])
+        if not rows:
+            raise KeyError(uid)
+        return from_row(rows[0])
+
+    def of_source(self, source: str) -> Mark | None:
+        """Return the mark that was read from a file, if there is one."""
+        rows = self.rows(f"{_SELECT} source = ? AND source != ''", [source])
+        return from_row(rows[0]) if rows else None
+
+    def find(self, text: str) -> Mark:
+        """Return the one mark whose id, the beginning of its id, name, reference or file is this."""
+        rows = self.rows(
+            f"{_SELECT} uid = ?1 OR name = ?1 OR reference = ?1 OR source = ?1 "
+            "OR (length(?1) >= 4 AND substr(uid, 1, length(?1)) = ?1) LIMIT 3",
+            [text],
+        )
+        if len(rows) != 1:
+            found = "none" if not rows else f"several, such as {rows[0][0]} and {rows[1][0]}"
+            raise ValueError(
+                f"MARK must be the id, name, reference or file of one mark; got {text!r}, which fits {found}."
+            )
+        return from_row(rows[0])
+
+    def values_of(self, column: str) -> list[tuple[str, int]]:
+        """Return the values of motif, method or place with how many marks have them, sorted."""
+        if column not in ("motif", "method", "place"):
+            raise ValueError(f"column must be motif, method or place; got {column!r}.")
+        return self.rows(f"SELECT {column}, count(*) FROM marks GROUP BY 1 ORDER BY 1")
+
+    def stamps(self) -> dict[str, str]:
+        """Return the stamp of every mark that came from a file, by the file."""
+        return dict(self.rows("SELECT source, stamp FROM marks WHERE source != ''"))
+
+    def ids(self, wanted: Filter = Filter()) -> Array:  # noqa: B008
+        """Return the numbers of the marks that match, ascending."""
+        where, values = wanted.where()
+        return np.array([n for (n,) in self.rows(f"SELECT id FROM marks WHERE {where} ORDER BY id", values)], np.int64)
+
+    def number(self, uid: str) -> int:
+        """Return the number of a mark."""
+        return int(self.rows("SELECT id FROM marks WHERE uid = ?", [uid])[0][0])
+
+    def motifs(self) -> dict[int, str]:
+        """Return the motif of every mark, by its number."""
+        return dict(self.rows("SELECT id, motif FROM marks ORDER BY id"))
+
+    def numbered(self, ids: Iterable[int]) -> list[Mark]:
+        """Return marks by their numbers, in the same order."""
+        return [from_row(self.rows(f"{_SELECT} id = ?", [int(n)])[0]) for n in ids]
+
+    def vectors(self, after: int = 0, limit: int = 10_000) -> tuple[Array, Array]:
+        """Return numbers and features of marks with numbers beyond `after`, ascending."""
+        rows = self.rows("SELECT id, vector FROM features WHERE id > ? ORDER BY id LIMIT ?", [after, limit])
+        ids = np.array([n for n, _ in rows], np.int64)
+        vectors = np.frombuffer(b"".join(vector for _, vector in rows), np.float32)
+        return ids, vectors.reshape(len(rows), -1) if rows else vectors.reshape(0, 0)
+
+    def vector(self, uid: str) -> Array:
+        """Return the features of a mark."""
+        rows = self.rows("SELECT vector FROM features JOIN marks USING (id) WHERE uid = ?", [uid])
+        if not rows:
+            raise KeyError(uid)
+        return np.frombuffer(rows[0][0], np.float32)
+
+    def records(self) -> Iterator[Record]:
+        """Walk through all marks with everything that is stored of them."""
+        columns = ", ".join(COLUMNS)
+        for number in self.ids().tolist():
+            rows = self.rows(
+                f"SELECT vector, mark, preview, original, stamp, {columns} FROM marks JOIN features USING (id) "
+                "JOIN pictures USING (id) WHERE id = ?",
+                [number],
+            )
+            for vector, ink, preview, original, stamp, *row in rows:
+                yield Record(from_row(tuple(row)), np.frombuffer(vector, np.float32), ink, preview, original, stamp)
+
+    def picture(self, uid: str, kind: str) -> bytes | None:
+        """Return a picture of a mark: "mark" (ink, PNG), "preview" (JPEG) or "original" (the file, where stored)."""
+        if kind not in ("mark", "preview", "original"):
+            raise ValueError(f"kind must be mark, preview or original; got {kind!r}.")
+        rows = self.rows(f"SELECT {kind} FROM pictures JOIN marks USING (id) WHERE uid = ?", [uid])
+        if not rows:
+            raise KeyError(uid)
+        return rows[0][0]  # type: ignore[no-any-return]
+
+    def generation(self) -> int:
+        """Return a number that grows whenever this or another program has changed any features."""
+        return int(self.about("generation"))
+
+    def put(self, record: Record) -> None:
+        """Store a mark; one from the same file is replaced. To be called within a transaction."""
+        row = to_row(record.mark) | {"stamp": record.stamp}
+        old = self.rows("SELECT id FROM marks WHERE uid = ?", [record.mark.uid])
+        names = list(row)
+        if old:
+            number = old[0][0]
+            self._db.execute(
+                f"UPDATE marks SET {', '.join(f'{name} = :{name}' for name in names)} WHERE id = {number}", row
+            )
+        else:
+            marks = ", ".join(f":{name}" for name in names)
+            number = self._db.execute(f"INSERT INTO marks ({', '.join(names)}) VALUES ({marks})", row).lastrowid
+        vector = np.ascontiguousarray(record.features, np.float32).tobytes()
+        self._db.execute("INSERT OR REPLACE INTO features VALUES (?, ?)", [number, vector])
+        pictures = [number, record.ink, record.preview, record.original]
+        self._db.execute("INSERT OR REPLACE INTO pictures VALUES (?, ?, ?, ?)", pictures)
+
+    def set_vector(self, number: int, vector: Array) -> None:
+        """Replace the features of a mark. To be called within a transaction."""
+        self._db.execute("UPDATE features SET vector = ? WHERE id = ?", [np.float32(vector).tobytes(), int(number)])
+
+    def edit(self, uid: str, changes: Mapping[str, Any]) -> Mark:
+        """Change what is known about a mark."""
+        unknown = set(changes) - set(METADATA)
+        if unknown:
+            raise ValueError(f"changes must be among {', '.join(METADATA)}; got {', '.join(sorted(unknown))}.")
+        mark = self.mark(uid)._replace(**changes)
+        with self.transaction():
+            for name, value in {**changes, **searched(mark)}.items():
+                self._db.execute(f"UPDATE marks SET {name} = ? WHERE uid = ?", [value, uid])
+        return mark
+
+    def remove(self, uids: Iterable[str]) -> None:
+        """Take marks, and judgements about them, out of the catalogue. The files they came from stay."""
+        with self.transaction():
+            for uid in uids:
+                self._db.execute("DELETE FROM marks WHERE uid = ?", [uid])
+
+    # Judgements.
+
+    def judge(self, a: str, b: str, verdict: str, note: str = "") -> Judgement:
+        """Keep a judgement about two marks; an older one about the same two is replaced."""
+        if verdict not in VERDICTS:
+            raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}; got {verdict!r}.")
+        if a == b:
+            raise ValueError("a and b must be two marks; got one and the same.")
+        self.mark(a), self.mark(b)
+        first, second = sorted((a, b))
+        judgement = Judgement(first, second, verdict, note, now())
+        with self.transaction():
+            self._db.execute("INSERT OR REPLACE INTO judgements VALUES (?, ?, ?, ?, ?)", judgement)
+        return judgement
+
+    def keep(self, judgement: Judgement) -> None:
+        """Keep a judgement of another catalogue unless there is one. To be called within a transaction."""
+        self._db.execute("INSERT OR IGNORE INTO judgements VALUES (?, ?, ?, ?, ?)", judgement)
+
+    def judgements(self, uid: str | None = None) -> list[Judgement]:
+        """Return all judgements, or those about one mark."""
+        rows = self.rows("SELECT a, b, verdict, note, at FROM judgements WHERE ?1 IS NULL OR ?1 IN (a, b)", [uid])
+        return [Judgement(*row) for row in rows]
+
+    def numbers(self) -> dict[str, int]:
+        """Count marks: all, with a motif, dated, with a scale; and motifs and judgements."""
+        row = self.rows(
+            "SELECT count(*), total(motif != ''), count(DISTINCT nullif(motif, '')), total(date != ''),"
+            " count(mm_per_pixel), (SELECT count(*) FROM judgements) FROM marks"
+        )[0]
+        names = ("marks", "with a motif", "motifs", "dated", "with a scale", "judgements")
+        return {name: int(value) for name, value in zip(names, row, strict=True)}
+
+    def forget(self, a: str, b: str) -> None:
+        """Take back the judgement about two marks."""
+        with self.transaction():
+            self._db.execute("DELETE FROM judgements WHERE a = ? AND b = ?", sorted((a, b)))

@@ -1,0 +1,126 @@
+"""The pages put together: which address leads where, and what happens when something is wrong."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from ..store import Catalogue
+from ..workers import Workers
+from . import asking, browse, comparing, exports
+from .render import KEEP, Pages
+from .security import HEADERS, Guard
+from .site import Site
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+ROUTES: list[BaseRoute] = [
+    Route("/", browse.grid),
+    Route("/mark/{uid}", browse.mark_page),
+    Route("/mark/{uid}/edit", browse.edit, methods=["POST"]),
+    Route("/mark/{uid}/relatives", asking.relatives, methods=["POST"]),
+    Route("/mark/{uid}/original", browse.original),
+    Route("/mark/{uid}/{kind}", browse.mark_picture),
+    Route("/query", asking.new),
+    Route("/query", asking.ask, methods=["POST"]),
+    Route("/query/{key}", asking.answer),
+    Route("/query/{key}", asking.again, methods=["POST"]),
+    Route("/query/{key}/hits.{kind}", exports.hits),
+    Route("/query/{key}/{kind}", asking.question_picture),
+    Route("/compare", comparing.choose),
+    Route("/compare/{a}/{b}", comparing.compare),
+    Route("/compare/{a}/{b}/judgement", comparing.judge, methods=["POST"]),
+    Route("/compare/{a}/{b}/{layer}", comparing.layer),
+    Route("/judgements", browse.judgements),
+    Route("/judgements.{kind}", exports.judgements),
+    Route("/export.{kind}", exports.marks),
+]
+
+
+class _Kept(StaticFiles):
+    """Style sheet and scripts, whose addresses change with their content."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = KEEP
+        return response
+
+
+def create_app(
+    catalogue: Catalogue, workers: Workers, *, token: str | None = None, hosts: Sequence[str] = LOOPBACK
+) -> Starlette:
+    """Make the web page of a catalogue.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+    workers : Workers, which read the pictures that are sent
+    token : secret that browsers must show once, in the address, as ``/?token=...``; None for none
+    hosts : names under which the server may be addressed
+
+    Returns
+    -------
+    Starlette, an ASGI application
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with Catalogue(Path(tempfile.mkdtemp(), "marks.db"), create=True) as catalogue, Workers(1) as workers:
+    ...     create_app(catalogue, workers).routes[0].path
+    '/'
+    """
+    pages = Pages(catalogue.path.stem)
+    app = Starlette(
+        routes=[*ROUTES, Mount("/static", _Kept(packages=[(__package__, "static")]))],
+        middleware=[Middleware(Guard, hosts=hosts, token=token, refusal=pages.refusal, welcome=pages.welcome)],
+        exception_handlers={HTTPException: _known, ValueError: _unusable, Exception: _unknown},
+        lifespan=_warm,
+    )
+    app.state.site, app.state.pages = Site(catalogue, workers), pages
+    return app
+
+
+@asynccontextmanager
+async def _warm(app: Starlette) -> AsyncIterator[None]:
+    """Get ready for the first query while the first page is already being shown."""
+    warming = threading.Thread(target=app.state.site.warm_up, daemon=True)
+    warming.start()
+    yield
+    warming.join()
+
+
+def _known(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    sentence = error.detail
+    if sentence == HTTPStatus(error.status_code).phrase:
+        sentence = (
+            f"the address must be one of this server's; got {request.url.path[:200]!r}. Start from the collection."
+        )
+    response: Response = request.app.state.pages.refusal(error.status_code, sentence)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _unusable(request: Request, error: Exception) -> Response:
+    """What somebody asked for, or the catalogue itself, breaks a rule, which the message names."""
+    response: Response = request.app.state.pages.refusal(422 if request.method == "GET" else 409, str(error))
+    return response
+
+
+def _unknown(request: Request, error: Exception) -> Response:
+    sentence = "the page must not fail, but it did. What went wrong is on the terminal of the server; please report it."
+    response: Response = request.app.state.pages.refusal(500, sentence)
+    response.headers.update(HEADERS)
+    return response

@@ -1,0 +1,169 @@
+"""Two marks laid over each other, and what a person says about them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from ...registration import Registration
+from ..describe import enlargement, motion
+from ..ranking import SAME_SIZE
+from ..store import Judgement
+from .browse import of
+from .forms import read_form, read_text
+from .pictures import FIRST, REACH, SECOND, composed, difference, moved, sheet, tinted
+from .render import picture
+from .site import Question, Side, Site
+
+SIZE = 720
+THUMB = 160
+# Sides of two pictures next to each other, in pixels of the page.
+BESIDE = 340
+LAYERS = ("a.png", "b.png", "difference.png", "thumb.png")
+
+
+class Place(NamedTuple):
+    """Where a pair stands in the answer to a question: rank, number of hits, and the marks before and after."""
+
+    question: Question
+    rank: int
+    before: str | None
+    after: str | None
+
+
+def choose(request: Request) -> Response:
+    """Lead to the comparison of two marks that were ticked, or of a mark and one that is called by name."""
+    site, _ = of(request)
+    chosen = request.query_params.getlist("m")[:3]
+    wanted = request.query_params.get("with", "").strip()
+    if wanted:
+        chosen.append(site.catalogue.find(wanted[:1000]).uid)
+    if len(chosen) != 2:
+        raise ValueError(f"two marks must be chosen; got {len(chosen)}. Go back and tick two of them.")
+    a, b = (site.mark(uid).uid for uid in chosen)
+    return RedirectResponse(f"/compare/{a}/{b}", 303)
+
+
+def compare(request: Request) -> Response:
+    """Show two marks beside and over each other."""
+    return _compare(request)
+
+
+def _compare(request: Request, note: str | None = None, sentence: str = "", status: int = 200) -> Response:
+    site, pages = of(request)
+    a, b = _sides(request)
+    found = site.registration(a, b)
+    laid = sheet(a.ink, b.ink, found.matrix, SIZE)
+    judgement = _judgement(site, a, b)
+    return pages(
+        "compare.html",
+        status,
+        a=a,
+        b=b,
+        found=found,
+        sheet=laid,
+        first_photo=composed(laid.first, a.to_mark),
+        second_photo=composed(laid.second, b.to_mark),
+        beside=_beside(a, b),
+        motion=motion(found.matrix),
+        paper=_on_paper(a, b, found),
+        judgement=judgement,
+        note=note if note is not None else judgement.note if judgement else "",
+        twin=_twin(site, a),
+        place=_place(request, b),
+        sentence=sentence,
+    )
+
+
+def _sides(request: Request) -> tuple[Side, Side]:
+    site, _ = of(request)
+    a, b = site.side(request.path_params["a"]), site.side(request.path_params["b"])
+    if b.mark is None or a.key == b.key:
+        raise HTTPException(404, "the address must name two marks, the second of the catalogue. Choose them again.")
+    return a, b
+
+
+def _judgement(site: Site, a: Side, b: Side) -> Judgement | None:
+    return next((one for one in site.catalogue.judgements(b.key) if a.key in (one.a, one.b)), None)
+
+
+def _twin(site: Site, a: Side) -> str | None:
+    """Return the mark of the catalogue that was made from the very file that was sent."""
+    question = site.questions.get(a.key)
+    if question is None or question.prepared is None:
+        return None
+    same = question.prepared.sha256
+    return next((hit.mark.uid for hit in question.hits if hit.mark.sha256 == same), None)
+
+
+def _place(request: Request, b: Side) -> Place | None:
+    site, _ = of(request)
+    key = request.query_params.get("of", request.path_params["a"])
+    question = site.questions.get(key)
+    uids = [hit.mark.uid for hit in question.hits] if question else []
+    if question is None or b.key not in uids:
+        return None
+    rank = uids.index(b.key)
+    return Place(question, rank + 1, uids[rank - 1] if rank else None, uids[rank + 1] if rank + 1 < len(uids) else None)
+
+
+def _beside(a: Side, b: Side) -> list[tuple[Side, int, int]]:
+    """Sizes in which two inks are shown: to one scale where their sizes on paper are known, else equally large."""
+    sizes = [side.size_mm or (float(side.ink.shape[1]), float(side.ink.shape[0])) for side in (a, b)]
+    if a.unit is None or b.unit is None:
+        factors = [BESIDE / max(size) for size in sizes]
+    else:
+        factors = [BESIDE / max(map(max, sizes))] * 2
+    pairs = zip((a, b), sizes, factors, strict=True)
+    return [(side, round(size[0] * factor), round(size[1] * factor)) for side, size, factor in pairs]
+
+
+def _on_paper(a: Side, b: Side, found: Registration) -> dict[str, Any] | None:
+    """What the map does on paper, in millimetres; None unless both pictures have a scale."""
+    if a.unit is None or b.unit is None:
+        return None
+    factor = b.unit / a.unit
+    ratio = enlargement(found.matrix) * factor
+    return {"factor": factor, "ratio": ratio, "same": 1 / SAME_SIZE <= ratio <= SAME_SIZE}
+
+
+def layer(request: Request) -> Response:
+    """Send one of two inks, or their difference, on the sheet that holds both."""
+    kind = request.path_params["layer"]
+    if kind not in LAYERS:
+        raise HTTPException(404, f"the layer must be one of {', '.join(LAYERS)}; got {kind!r}. Open the page again.")
+    site, _ = of(request)
+    a, b = _sides(request)
+    laid = sheet(a.ink, b.ink, site.registration(a, b).matrix, THUMB if kind == "thumb.png" else SIZE)
+    if kind == "a.png":
+        return picture(tinted(moved(a.ink, laid.first, laid.shape), FIRST), "image/png")
+    second = moved(b.ink, laid.second, laid.shape)
+    if kind == "b.png":
+        return picture(tinted(second, SECOND), "image/png")
+    reach = REACH * laid.second[0, 0]
+    return picture(difference(moved(a.ink, laid.first, laid.shape), second, reach), "image/png")
+
+
+async def judge(request: Request) -> Response:
+    """Keep a judgement about two marks, or take it back."""
+    site, _ = of(request)
+    form = await read_form(request)
+    a, b = request.path_params["a"], request.path_params["b"]
+    verdict, note = read_text(form, "verdict"), read_text(form, "note")
+    try:
+        for uid in (a, b):
+            await run_in_threadpool(site.mark, uid)
+        if read_text(form, "forget"):
+            await run_in_threadpool(site.catalogue.forget, a, b)
+        else:
+            await run_in_threadpool(site.catalogue.judge, a, b, verdict, note)
+    except ValueError as error:
+        return await run_in_threadpool(_compare, request, note, str(error), 409)
+    of_question = request.query_params.get("of")
+    query = "?" + urlencode({"of": of_question}) if of_question else ""
+    return RedirectResponse(f"/compare/{a}/{b}{query}", 303)

@@ -1,0 +1,146 @@
+"""From what a page sends to filters and settings, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.datastructures import FormData, ImmutableMultiDict, QueryParams, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from ..marks import Filter
+from ..prepare import Settings, check_settings
+from .security import MAX_FORM, MAX_UPLOAD
+
+Values = ImmutableMultiDict[str, Any]
+
+MAX_TEXT = 10_000
+MAX_FIELDS = 40
+MAX_CHOICES = 50
+EDGES = ("left", "top", "right", "bottom")
+
+
+class _InMemory(MultiPartParser):
+    """Reads uploads without ever writing them into a temporary file."""
+
+    spool_max_size = MAX_UPLOAD + 1
+
+
+async def read_form(request: Request) -> FormData:
+    """Read a form, with few fields, at most one file, and all of it in memory."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        if kind == "multipart/form-data":
+            limits = {"max_files": 1, "max_fields": MAX_FIELDS, "max_part_size": MAX_FORM}
+            return await _InMemory(request.headers, request.stream(), **limits).parse()
+        if kind == "application/x-www-form-urlencoded":
+            form = await FormParser(request.headers, request.stream()).parse()
+            if len(form.multi_items()) <= MAX_FIELDS + MAX_CHOICES:
+                return form
+    except MultiPartException as error:
+        raise HTTPException(400, f"the form must be whole; got: {error.message} Send it again.") from None
+    raise HTTPException(400, "the form must be one of this page's own; got another kind. Send it from the page.")
+
+
+async def read_upload(form: FormData) -> bytes:
+    """Return the bytes of the picture in a form; its name is never looked at."""
+    file = form.get("picture")
+    data = await file.read() if isinstance(file, UploadFile) else b""
+    await form.close()
+    if not data:
+        raise ValueError("the picture must hold data; got none. Choose a file, or drop one on the page.")
+    return data
+
+
+def read_filter(values: Values | QueryParams) -> Filter:
+    """Return the filter that a form or an address asks for.
+
+    Examples
+    --------
+    >>> read_filter(QueryParams("text=lily&motif=key&motif=&year_from=1430"))
+    Filter(text='lily', motif=('key',), method=(), place=(), year_from=1430, year_to=None)
+    """
+    chosen = {name: tuple(text for text in _texts(values, name) if text) for name in ("motif", "method", "place")}
+    for name, texts in chosen.items():
+        if len(texts) > MAX_CHOICES:
+            raise ValueError(f"{name} must be at most {MAX_CHOICES} values; got {len(texts)}. Choose fewer.")
+    years = {name: _year(values, name) for name in ("year_from", "year_to")}
+    return Filter(text=read_text(values, "text"), **chosen, **years)  # type: ignore[arg-type]
+
+
+def _texts(values: Values | QueryParams, name: str) -> list[str]:
+    return [text.strip() for text in values.getlist(name) if isinstance(text, str)]
+
+
+def read_text(values: Values | QueryParams, name: str) -> str:
+    """Return a text without blanks around it, or an empty one."""
+    text = next(iter(_texts(values, name)), "")
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"{name} must have at most {MAX_TEXT} characters; got {len(text)}. Shorten it.")
+    return text
+
+
+def _year(values: Values | QueryParams, name: str) -> int | None:
+    text = read_text(values, name)
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 4):
+        label = name.replace("_", " ")
+        raise ValueError(f"{label} must be a year such as 1450; got {text!r}. Leave it empty for all years.")
+    return int(text)
+
+
+def filter_query(wanted: Filter, **others: Any) -> str:
+    """Write a filter, and more, as the query of an address; what is empty is left out.
+
+    Examples
+    --------
+    >>> filter_query(Filter(motif=("bull's head",), year_to=1500), page=2)
+    'motif=bull%27s+head&year_to=1500&page=2'
+    """
+    values = {name: value for name, value in (wanted._asdict() | others).items() if value not in ("", None, ())}
+    return urlencode(values, doseq=True)
+
+
+def read_settings(values: Values) -> Settings:
+    """Return how the picture of a form is to be read.
+
+    Examples
+    --------
+    >>> form = {"polarity": "dark", "left": "1", "top": "2", "right": "30", "bottom": "40", "erase": "5,6,2 7,6,2"}
+    >>> settings = read_settings(ImmutableMultiDict(form))
+    >>> settings.polarity, settings.crop, settings.erase
+    ('dark', (1, 2, 30, 40), ((5.0, 6.0, 2.0), (7.0, 6.0, 2.0)))
+    """
+    edges = [read_text(values, name) for name in EDGES]
+    discs = next(iter(_texts(values, "erase")), "").split()
+    return check_settings(
+        {
+            "polarity": read_text(values, "polarity") or "auto",
+            "crop": [_number("crop", edge) for edge in edges] if any(edges) else None,
+            "erase": tuple([_number("erase", part) for part in disc.split(",")] for disc in discs),
+            "ink": not read_text(values, "clean"),
+            "bar_mm": _number("bar_mm", text) if (text := read_text(values, "bar_mm")) else None,
+        }
+    )
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        raise ValueError(f"{name} must be made of numbers; got {text!r}. Empty the field to do without.") from None
+
+
+def form_of(settings: Settings, wanted: Filter) -> Values:
+    """Return the fields of a form that asks for these settings and this filter."""
+    crop = settings.crop or ("",) * 4
+    erase = " ".join(",".join(f"{value:.6g}" for value in disc) for disc in settings.erase)
+    clean = "" if settings.ink else "on"
+    fields = [("polarity", settings.polarity), ("clean", clean), ("bar_mm", settings.bar_mm or ""), ("erase", erase)]
+    fields += zip(EDGES, crop, strict=True)
+    for name, value in wanted._asdict().items():
+        fields += [(name, one) for one in value] if isinstance(value, tuple) else [(name, value)]
+    return ImmutableMultiDict([(name, "" if value is None else str(value)) for name, value in fields])

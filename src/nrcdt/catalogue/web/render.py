@@ -1,0 +1,77 @@
+"""Pages from templates, and pictures with the time that they may be kept."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, Response
+
+from ...registration.maps import inverse
+from ...slices import Array
+from ..describe import millimetres, svg_matrix, turn
+from ..marks import METADATA, VERDICTS
+from ..ranking import SAME_SIZE
+from .forms import filter_query
+from .security import MAX_UPLOAD
+from .site import title, version
+
+KEEP = "private, max-age=31536000, immutable"
+STATIC = files(__package__) / "static"
+
+
+def _asset(name: str) -> str:
+    """Return the address of a style sheet or a script, which changes with its content."""
+    digest = sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{name}?v={digest}"
+
+
+def _back(to_mark: Array) -> str:
+    """Return, for SVG, the way from the ink back into the picture."""
+    return svg_matrix(inverse(to_mark))
+
+
+class Pages:
+    """The templates of one catalogue.
+
+    Parameters
+    ----------
+    name : of the catalogue, for the head of the page
+    """
+
+    def __init__(self, name: str) -> None:
+        self.environment = Environment(
+            loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        )
+        filters = {"millimetres": millimetres, "turn": turn, "svg_matrix": svg_matrix, "back": _back, "title_of": title}
+        self.environment.filters |= filters
+        assets = {name: _asset(name) for name in ("style.css", "page.js", "query.js", "compare.js")}
+        self.environment.globals |= {
+            "catalogue_name": name,
+            "asset": assets.__getitem__,
+            "version": version,
+            "filter_query": filter_query,
+            "METADATA": METADATA,
+            "VERDICTS": VERDICTS,
+            "SAME_SIZE": SAME_SIZE,
+            "MAX_UPLOAD": MAX_UPLOAD,
+        }
+
+    def __call__(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Make a page."""
+        return HTMLResponse(self.environment.get_template(template).render(**values), status)
+
+    def refusal(self, status: int, sentence: str) -> HTMLResponse:
+        """Make the page that says what is wrong, and what to do."""
+        return self("error.html", status, sentence=sentence, code=status)
+
+    def welcome(self) -> HTMLResponse:
+        """Make the page for a browser that has just shown the token."""
+        return self("welcome.html")
+
+
+def picture(data: bytes, kind: str) -> Response:
+    """Answer with a picture, which may be kept for good: its address changes with its content."""
+    return Response(data, media_type=kind, headers={"Cache-Control": KEEP})

@@ -1,0 +1,185 @@
+"""Who may ask, from where, and how much: checked before any page is reached.
+
+Any page on the web can make a browser send requests to this machine. A list of the server's own names (`Host`) stops
+the rebinding of names, `Origin` and `Sec-Fetch-Site` stop forms of other sites, and a token stops everybody else on the
+network.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Collection
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_UPLOAD = 64_000_000
+# A brush leaves thousands of discs; everything else is short.
+MAX_FORM = 1_000_000
+UPLOADS = ("/query",)
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; img-src 'self' data: blob:; style-src 'self'; script-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Nothing is told to other sites. Not "no-referrer": forms would then come with an origin of "null".
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+
+
+class Refused(Exception):
+    """A request that is not answered: status, and a sentence with rule and remedy."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+
+
+class Guard:
+    """Middleware that refuses what does not come from the server's own pages, and bounds what comes.
+
+    Parameters
+    ----------
+    app : what to guard
+    hosts : names under which the server may be addressed
+    token : secret that a browser has to know; None for none
+    refusal : makes the page that says no, from a status and a sentence
+    welcome : makes the page for a browser that has just shown the token
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: Collection[str],
+        token: str | None,
+        refusal: Callable[[int, str], Response],
+        welcome: Callable[[], Response],
+    ) -> None:
+        self.app = app
+        self.hosts = {host.lower() for host in hosts}
+        self.token = token
+        self.refusal, self.welcome = refusal, welcome
+        # Cookies are shared by all ports of a machine, and several catalogues may be served.
+        self.cookie = f"nrcdt_{sha256((token or '').encode()).hexdigest()[:8]}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request, send = Request(scope), _with_headers(send)
+        limit = _limit(request)
+        try:
+            self._check_names(request)
+            if self._enters(request):
+                await self._entered()(scope, receive, send)
+                return
+            self._check_token(request)
+            await _check_length(request, limit, receive)
+        except Refused as refused:
+            await self.refusal(refused.status, refused.sentence)(scope, receive, send)
+            return
+        await self.app(scope, _limited(receive, limit), send)
+
+    def _check_names(self, request: Request) -> None:
+        host = request.headers.get("host", "")
+        if _hostname(host) not in self.hosts:
+            names = ", ".join(sorted(self.hosts))
+            raise Refused(400, f"the host must be one of {names}; got {host!r}. Use the address that was printed.")
+        site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+        if request.method in ("GET", "HEAD"):
+            # Other sites may link to a page, but not fetch or embed anything.
+            foreign = site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate"
+        else:
+            known = site in ("same-origin", "none") if site else origin is not None
+            foreign = not known or (origin is not None and urlsplit(origin).netloc != host)
+        if foreign:
+            raise Refused(403, "the request must come from this server's own pages; got another origin. Open the page.")
+
+    def _enters(self, request: Request) -> bool:
+        shown = request.query_params.get("token")
+        return request.method == "GET" and self.token is not None and shown is not None and self._same(shown)
+
+    def _same(self, shown: str) -> bool:
+        return hmac.compare_digest(shown.encode(), (self.token or "").encode())
+
+    def _entered(self) -> Response:
+        response = self.welcome()
+        response.set_cookie(self.cookie, self.token or "", httponly=True, samesite="strict", path="/")
+        return response
+
+    def _check_token(self, request: Request) -> None:
+        if request.url.path.startswith("/static/"):  # part of the package, and the page that says no looks better
+            return
+        if self.token is not None and not self._same(request.cookies.get(self.cookie, "")):
+            raise Refused(
+                401,
+                "the browser must know the token; got none or another. Open the link that was printed at the start.",
+            )
+
+
+def _hostname(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _limit(request: Request) -> int:
+    if request.method != "POST":
+        return 0
+    return MAX_UPLOAD if request.url.path in UPLOADS else MAX_FORM
+
+
+def _too_large(limit: int) -> str:
+    return f"the request must have at most {limit / 1e6:g} MB; got more. Save the picture with fewer pixels."
+
+
+async def _check_length(request: Request, limit: int, receive: Receive) -> None:
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length) <= limit:
+        return
+    # Browsers listen only after they have sent everything, so some of it is read and forgotten.
+    more, n_bytes = request.method == "POST", 0
+    while more and n_bytes < MAX_UPLOAD:
+        message = await receive()
+        n_bytes += len(message.get("body", b""))
+        more = message.get("more_body", False)
+    raise Refused(413, _too_large(limit))
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    """Count what comes, because a body that comes in chunks does not tell its length."""
+    n_bytes = 0
+
+    async def counted() -> Message:
+        nonlocal n_bytes
+        message = await receive()
+        n_bytes += len(message.get("body", b""))
+        if n_bytes > limit:
+            raise HTTPException(413, _too_large(limit))
+        return message
+
+    return counted
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending
