@@ -1,6 +1,10 @@
 """From photograph to ink: what the paper added goes, what the pen drew stays."""
 
+import importlib.util
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
+import nrcdt.ink
 from nrcdt import NRCDT
 from nrcdt.datasets import data_folder, distorted, photograph, sticks, watermarks
 from nrcdt.datasets.synthetic import draw_segment
@@ -424,3 +429,23 @@ def test_pictures_in_memory_are_read_like_files(tmp_path):
         read_picture(b"")
     with pytest.raises(ValueError, match="the picture must be a whole PNG"):
         read_picture(b"no picture")
+
+
+def test_the_benchmark_measures_a_row():
+    path = Path(__file__).parents[1] / "benchmarks" / "ink.py"
+    spec = importlib.util.spec_from_file_location("ink_benchmark", path)
+    benchmark = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
+    images, names = benchmark.motifs()
+    assert images.shape == (30, 256, 256)
+    assert len(set(names)) == 30
+    result = benchmark.measure("veil", benchmark.Templates(images[:4]), (1,), 4)
+    assert (result["pictures"], result["after"], result["wanted"]) == (4, 1.0, 0.98)
+    assert benchmark.table([result]).count("\n") == 3
+
+
+def test_reading_one_picture_does_not_wait_for_scikit_learn():
+    check = "import sys, nrcdt.ink; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check]).returncode == 0
+    with pytest.raises(AttributeError, match="has no attribute 'finder'"):
+        nrcdt.ink.finder  # noqa: B018

@@ -7,7 +7,22 @@ strokes.py  thresholds, specks, foreign groups, scale bars
 find.py     one picture through all of these; steps and confidence
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .find import Ink, find_ink
-from .transformer import InkFinder
+
+if TYPE_CHECKING:
+    from .transformer import InkFinder
 
 __all__ = ["Ink", "InkFinder", "find_ink"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the estimator on first use: programs that read one picture need not wait for scikit-learn."""
+    if name == "InkFinder":
+        from .transformer import InkFinder
+
+        return InkFinder
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
