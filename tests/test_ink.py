@@ -236,6 +236,24 @@ def test_blank_pictures_are_refused(blank):
         find_ink(blank)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_comes_there_is_an_answer(seed):
+    rng = np.random.default_rng(seed)
+    height, width = rng.integers(8, 200, size=2)
+    noise = rng.normal(size=(height, width))
+    stripes, framed = np.zeros((height, width)), np.zeros((height, width))
+    stripes[:, :: rng.integers(2, 9)] = 1
+    framed[3:-3, 3:-3] = 0.5 + 0.1 * noise[3:-3, 3:-3]
+    for picture in (noise, gaussian_filter(noise, 3), noise > 1, stripes, stripes + 0.1 * noise, framed, 1 - framed):
+        try:
+            ink = find_ink(picture)
+        except ValueError as error:
+            assert "picture must show ink" in str(error)  # noqa: PT017
+        else:
+            assert 0 <= ink.confidence <= 1
+            assert 0 <= ink.image.min() < ink.image.max() <= 1
+
+
 def test_bad_pictures_are_named():
     with pytest.raises(
         ValueError, match=r"picture must be a grey image of at least 8 x 8 pixels; got shape \(9, 9, 3\)"

@@ -11,7 +11,17 @@ from ..measures import as_floats, check_finite, positive_integer
 from ..slices import Array
 from .laid import find_ripple
 from .lines import Line, crosses, find_lines, on_sheet, without_lines
-from .paper import Residual, background, find_border, find_polarity, flat_paper, measured, reduced, smoothed
+from .paper import (
+    Residual,
+    background,
+    find_border,
+    find_polarity,
+    flat_paper,
+    measured,
+    paper_samples,
+    reduced,
+    smoothed,
+)
 from .strokes import Strokes, select
 
 POLARITIES = ("auto", "dark", "light")
@@ -114,7 +124,7 @@ def find_ink(picture: Any, *, polarity: str = "auto", size: int = 256) -> Ink:
     steps += [*_told_lines(chains, frame), *_told_strokes(strokes, scale)]
     bar = strokes.bar / scale if strokes.bar else None
     confidence = sheet.clear * _contrast(found) * strokes.share * _believable(strokes.mask.mean())
-    return Ink(_soft(found, strokes.mask), sheet.polarity, float(confidence), tuple(steps), scale, bar)
+    return Ink(_soft(found, strokes.mask), sheet.polarity, min(1.0, float(confidence)), tuple(steps), scale, bar)
 
 
 def _check_picture(picture: Any, polarity: str, size: int) -> Array:
@@ -135,16 +145,17 @@ def _check_picture(picture: Any, polarity: str, size: int) -> Array:
 def _sheet(grey: Array, polarity: str) -> _Sheet:
     """Take away the paper, a border around it and laid lines; turn ink bright."""
     flat, border = flat_paper(grey), find_border(grey)
-    rough = grey - background(grey, border, 0.5) if flat is None else grey - np.float32(flat)
-    side, clear = find_polarity(smoothed(_inside(rough, border)) if flat is None else _inside(rough, border))
-    if polarity != "auto":
-        side, clear = polarity, 1.0
-    sign = 1 if side == "light" else -1
-    steps = ["light ink on dark paper" if side == "light" else "dark ink on light paper"]
-    steps += [] if border is None else ["border around the sheet cut"]
     if flat is not None:
-        return _Sheet(measured(_inside(sign * rough, border)), side, clear, border, steps)
-    paper = background(sign * grey, border, PAPER)
+        deviation = _inside(grey - np.float32(flat), border)
+        side, clear = _side(deviation, polarity)
+        found = measured(deviation if side == "light" else -deviation)
+        return _Sheet(found, side, clear, border, _told_sheet(side, border))
+    samples = paper_samples(grey, border)
+    rough = _inside(grey - background(samples, grey.shape, 0.5, 4), border)
+    side, clear = _side(smoothed(rough), polarity)
+    steps = _told_sheet(side, border)
+    sign = 1 if side == "light" else -1
+    paper = background(sign * samples, grey.shape, PAPER, 2)
     deviation = sign * grey - paper
     found = measured(_inside(deviation - np.median(deviation[::2, ::2]), border))
     if np.ptp(paper) > UNEVEN * found.level:
@@ -154,6 +165,10 @@ def _sheet(grey: Array, polarity: str) -> _Sheet:
         steps.append(f"laid lines every {ripple.period:.1f} pixels removed")
         found = measured(found.image - ripple.image)
     return _Sheet(found, side, clear, border, steps)
+
+
+def _side(deviation: Array, polarity: str) -> tuple[str, float]:
+    return find_polarity(deviation) if polarity == "auto" else (polarity, 1.0)
 
 
 def _inside(deviation: Array, border: Array | None) -> Array:
@@ -220,6 +235,11 @@ def _contrast(found: Residual) -> float:
 def _believable(share: float) -> float:
     """Tell whether strokes cover neither next to nothing nor half of the sheet: 1 in between, 0 beyond."""
     return float(np.interp(share, [*FEW, *MANY], [0.0, 1.0, 1.0, 0.0]))
+
+
+def _told_sheet(side: str, border: Array | None) -> list[str]:
+    told = ["light ink on dark paper" if side == "light" else "dark ink on light paper"]
+    return told + ([] if border is None else ["border around the sheet cut"])
 
 
 def _told_lines(chains: list[Line], frame: list[Line]) -> list[str]:

@@ -121,17 +121,25 @@ def _runs_around(found: Array) -> bool:
     return bool((around or strip) and found.mean() < 0.5)
 
 
-def background(picture: Array, outside: Array | None, rank: float) -> Array:
-    """Estimate the grey of the paper everywhere: quantiles over windows far wider than any stroke."""
+def paper_samples(picture: Array, outside: Array | None) -> Array:
+    """Medians of squares of `COARSE` pixels, which thin strokes hardly move; beyond the border the nearest inside."""
     height, width = (n // COARSE for n in picture.shape)
     squares = picture[: height * COARSE, : width * COARSE].reshape(height, COARSE, width, COARSE)
     coarse = np.median(squares.swapaxes(1, 2).reshape(height, width, -1), axis=2)
-    if outside is not None:
-        beyond = blocks(outside.astype(np.float32), COARSE) > 0
-        coarse = coarse[tuple(distance_transform_edt(beyond, return_distances=False, return_indices=True))]
+    if outside is None:
+        return coarse
+    beyond = blocks(outside.astype(np.float32), COARSE) > 0
+    return np.asarray(coarse[tuple(distance_transform_edt(beyond, return_distances=False, return_indices=True))])
+
+
+def background(coarse: Array, shape: tuple[int, ...], rank: float, every: int) -> Array:
+    """Estimate the grey of the paper in every pixel: quantiles of samples over windows far wider than any stroke.
+
+    Of the samples in a window, every second or so along both sides is as good as all, and much faster.
+    """
     window = np.zeros((WINDOW, WINDOW), bool)
-    window[::2, ::2] = True  # every second block is as good as all, and four times as fast
-    return _enlarged(percentile_filter(coarse, 100 * rank, footprint=window, mode="nearest"), picture.shape, 1)
+    window[::every, ::every] = True
+    return _enlarged(percentile_filter(coarse, 100 * rank, footprint=window, mode="nearest"), shape, 1)
 
 
 def find_polarity(deviation: Array) -> tuple[str, float]:

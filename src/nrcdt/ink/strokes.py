@@ -11,12 +11,14 @@ from ..slices import Array
 from .lines import Line
 from .paper import Residual, spread
 
-UNIT = 256
-LOW, HIGH, SMOOTH = 0.25, 0.5, 0.7
-LOW_NOISE, HIGH_NOISE, NOISY = 2.0, 4.0, 0.05
+UNIT = 256  # pixels of a sheet for which lengths are meant; they shrink with smaller pictures
+# Thresholds, as shares of the ink level and in standard deviations of the noise.
+LOW, HIGH = 0.25, 0.5
+LOW_NOISE, HIGH_NOISE, NOISY, SMOOTH = 2.0, 4.0, 0.05, 0.7
+# Pieces and groups: length, area, distance in pixels, and shares.
 SHORTEST, SMALLEST, IN_BAND = 9, 20, 0.8
-NEAR, SHARE = 8, 0.08
-SUSPECT, DOUBTFUL = 0.3, 0.5
+NEAR, SHARE, SUSPECT, DOUBTFUL = 8, 0.08, 0.3, 0.5
+# Scale bars: degrees, pixels beside a line, and shares of their own length or of the sheet.
 SLIM, UNBROKEN, UPRIGHT, MARGIN = 0.25, 0.8, 4.0, 0.25
 SHORTEST_BAR, LONGEST_BAR = 0.12, 0.5
 BESIDE, BESIDE_BAND = 4, 0.5
@@ -51,6 +53,8 @@ class Strokes(NamedTuple):
 
 def stroke_mask(found: Residual) -> Array:
     """Pixels above a low threshold that hang together with one above a high threshold."""
+    if not found.level:
+        return np.zeros(found.image.shape, bool)
     if found.noise > NOISY * found.level:
         image = gaussian_filter(found.image, SMOOTH)
         found = Residual(image, spread(image), found.level)

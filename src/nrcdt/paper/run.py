@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .. import __version__
 from ..datasets import MissingData
@@ -81,10 +82,12 @@ def run_table(table: Table, settings: Settings, advance: Callable[[], None]) -> 
     """Measure one table, judge its cells, draw its pictures, and write `NAME.json`."""
     began = time.perf_counter()
     try:
-        task = _task(table, settings, advance)
-        cells = judged_cells(task, TASKS[table.task](task))
-        cells = cells if settings.quick else _with_causes(task, cells)
-        figures, notes = _pictures(task, settings)
+        # Threads inside scikit-learn wait for each other so often that a busy machine takes ten times as long.
+        with threadpool_limits(1):
+            task = _task(table, settings, advance)
+            cells = judged_cells(task, TASKS[table.task](task))
+            cells = cells if settings.quick else _with_causes(task, cells)
+            figures, notes = _pictures(task, settings)
     except (MissingData, ImportError) as missing:
         result = _not_run(table, settings, str(missing))
     except Exception as error:  # one table that fails must not cost the others, nor pass for a success
