@@ -17,6 +17,7 @@ LOW, HIGH = 0.25, 0.5
 LOW_NOISE, HIGH_NOISE, NOISY, SMOOTH = 2.0, 4.0, 0.05, 0.7
 # Pieces and groups: length, area, distance in pixels, and shares.
 SHORTEST, SMALLEST, IN_BAND = 9, 20, 0.8
+SHORTEST_STROKE, SLENDER = 6.5, 0.3
 NEAR, SHARE, SUSPECT, DOUBTFUL = 8, 0.08, 0.3, 0.5
 # Scale bars: degrees, pixels beside a line, and shares of their own length or of the sheet.
 SLIM, UNBROKEN, UPRIGHT, MARGIN = 0.25, 0.8, 4.0, 0.25
@@ -77,7 +78,8 @@ def select(found: Residual, lines: list[Line], bands: Array | None, border: Arra
     """
     mask = stroke_mask(found)
     scale = min(1.0, max(mask.shape) / UNIT)
-    pieces, dropped = _whole_pieces(mask, bands, scale)
+    clean = not lines and found.noise <= NOISY * found.level
+    pieces, dropped = _whole_pieces(mask, bands, scale, clean)
     if not pieces.any():
         return Strokes(pieces, 0.0, dropped, None, False)
     groups, n_groups = label(maximum_filter(pieces, 2 * max(1, round(NEAR * scale)) + 1))
@@ -108,12 +110,14 @@ def _on_rim(groups: Array, n_groups: int, border: Array | None) -> Array:
     return cut
 
 
-def _whole_pieces(mask: Array, bands: Array | None, scale: float) -> tuple[Array, dict[str, int]]:
-    """Drop pieces that are tiny, or little more than what a line left behind."""
+def _whole_pieces(mask: Array, bands: Array | None, scale: float, clean: bool) -> tuple[Array, dict[str, int]]:
+    """Drop pieces that are tiny, or little more than what a line left behind; on clean paper slim ones are strokes."""
     labels, n_pieces = label(mask, ALL_ROUND)
     areas = np.bincount(labels.ravel(), minlength=n_pieces + 1)[1:]
     lengths = np.array([np.hypot(*(side.stop - side.start for side in box)) for box in find_objects(labels)])
     specks = (areas < SMALLEST * scale**2) | (lengths < SHORTEST * scale)
+    if clean:
+        specks &= (areas > SLENDER * lengths**2) | (lengths < SHORTEST_STROKE * scale)
     rests = np.zeros(n_pieces, bool)
     if bands is not None:
         rests = ~specks & (np.bincount(labels[bands], minlength=n_pieces + 1)[1:] > IN_BAND * areas)

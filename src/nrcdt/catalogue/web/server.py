@@ -126,6 +126,7 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
+        listener.listen()  # so that whoever is told the address may come at once, and waits
     except OSError as error:
         listener.close()
         raise ValueError(
