@@ -24,5 +24,5 @@ def test_links_lead_somewhere():
 
 def test_ci_runs_the_test_command():
     (command,) = re.findall(r"<!-- test command -->\n```sh\n(.*?)\n```", README)
-    assert command.endswith("-m pytest")
+    assert command.endswith("-m pytest -n 2")
     assert "<!-- test command -->" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
