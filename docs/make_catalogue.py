@@ -14,7 +14,7 @@ from pathlib import Path
 from nrcdt.catalogue.evaluation import photograph_of
 from nrcdt.catalogue.ranking import read_ink
 from nrcdt.catalogue.store import Catalogue
-from nrcdt.datasets.registry import locate
+from nrcdt.datasets import data_folder
 
 HERE = Path(__file__).parent
 PHOTOGRAPHED = "old_eng_0_1635"
@@ -48,7 +48,7 @@ def main():
     (HERE / "catalogue").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        (folder / "watermarks").symlink_to(Path(locate("watermarks")).resolve())
+        (folder / "watermarks").symlink_to((data_folder() / "watermarks").resolve())
         for key, command in COMMANDS.items():
             text = run(command, folder)
             print(text, flush=True)

@@ -53,7 +53,9 @@ def main():
     with tempfile.TemporaryDirectory() as name, served(Path(name)) as address, sync_playwright() as playwright:
         with playwright.chromium.launch(executable_path=browser) as chromium:
             for (size, scheme), wanted in PICTURES.items():
-                page = chromium.new_page(viewport=dict(zip(("width", "height"), size, strict=True)), color_scheme=scheme)
+                page = chromium.new_page(
+                    viewport=dict(zip(("width", "height"), size, strict=True)), color_scheme=scheme
+                )
                 for shown in look(page, address, Path(name) / "photographs"):
                     if shown in wanted:
                         page.screenshot(path=HERE / wanted[shown])

@@ -22,8 +22,8 @@ FALSE_ALARMS = 0.05
 def calibrate(search: Search, advance: Callable[[], None] = lambda: None) -> Array:
     """Find out how near marks come that are not the same, and keep it in the catalogue.
 
-    For some marks of the collection, drawn at random, the best score of another one: of another motif where motifs are
-    known, and without pairs that overlap so much, or were judged so, that they must be the same mark.
+    For some marks of the collection, drawn at random, the best score of another one, without pairs that overlap so
+    much, or were judged so, that they must be the same mark.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def calibrate(search: Search, advance: Callable[[], None] = lambda: None) -> Arr
     same = {frozenset((one.a, one.b)) for one in catalogue.judgements() if one.verdict == "identical"}
     scores = []
     for mark in catalogue.numbered(chosen):
-        strangers = [hit for hit in _others(search, mark) if not _related(mark, hit, same)]
+        strangers = [hit for hit in _others(search, mark) if not _same(mark, hit, same)]
         if strangers:
             scores.append(min(hit.score for hit in strangers))
         advance()
@@ -48,10 +48,9 @@ def _others(search: Search, mark: Mark) -> list[Hit]:
     return search.query(query, n=N_REGISTERED, n_registered=N_REGISTERED, without=mark.uid)
 
 
-def _related(mark: Mark, hit: Hit, same: set[frozenset[str]]) -> bool:
+def _same(mark: Mark, hit: Hit, same: set[frozenset[str]]) -> bool:
     overlap = hit.registration.overlap if hit.registration else 0.0
-    motif = bool(mark.motif) and mark.motif == hit.mark.motif
-    return motif or overlap > SAME_OVERLAP or frozenset((mark.uid, hit.mark.uid)) in same
+    return overlap > SAME_OVERLAP or frozenset((mark.uid, hit.mark.uid)) in same
 
 
 def chance(catalogue: Catalogue, score: float) -> float | None:
