@@ -15,9 +15,9 @@ from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).parent / "images"
 PICTURES = {
-    ((1200, 800), "light"): {"grid": "catalogue-grid.png", "query": "catalogue-query.png"},
-    ((1200, 800), "dark"): {"compare": "catalogue-compare.png"},
-    ((390, 800), "light"): {"query": "catalogue-phone.png"},
+    (1200, 800, "light"): {"grid": "catalogue-grid.png", "query": "catalogue-query.png"},
+    (1200, 800, "dark"): {"compare": "catalogue-compare.png"},
+    (390, 800, "light"): {"query": "catalogue-phone.png"},
 }
 
 
@@ -50,16 +50,18 @@ def look(page, address, photographs):
 
 def main():
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    with tempfile.TemporaryDirectory() as name, served(Path(name)) as address, sync_playwright() as playwright:
-        with playwright.chromium.launch(executable_path=browser) as chromium:
-            for (size, scheme), wanted in PICTURES.items():
-                page = chromium.new_page(
-                    viewport=dict(zip(("width", "height"), size, strict=True)), color_scheme=scheme
-                )
-                for shown in look(page, address, Path(name) / "photographs"):
-                    if shown in wanted:
-                        page.screenshot(path=HERE / wanted[shown])
-                page.close()
+    with (
+        tempfile.TemporaryDirectory() as name,
+        served(Path(name)) as address,
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=browser) as chromium,
+    ):
+        for (width, height, scheme), wanted in PICTURES.items():
+            page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            for shown in look(page, address, Path(name) / "photographs"):
+                if shown in wanted:
+                    page.screenshot(path=HERE / wanted[shown])
+            page.close()
 
 
 if __name__ == "__main__":

@@ -190,8 +190,12 @@ def test_the_size_on_paper_tells_identical_from_similar(tmp_path, factor, same):
 
 
 def test_without_calibration_nothing_is_claimed(tmp_path):
-    with catalogues.make(tmp_path / "a.db", PAIRS[:2]) as catalogue:
-        hits = Search(catalogue, n_jobs=1).query(query_of_mark(catalogue, catalogue.marks()[0]))
+    with catalogues.make(tmp_path / "a.db", PAIRS[:4:2]) as catalogue:
+        mark, search = catalogue.marks()[0], Search(catalogue, n_jobs=1)
+        hits = search.query(query_of_mark(catalogue, mark))
+        assert calibration.in_collection(catalogue, hits)  # the ink itself tells
+        assert "probably the same mark: 100% of the ink overlaps" in calibration.verdict(catalogue, hits)
+        hits = search.query(query_of_mark(catalogue, mark), without=mark.uid)
         assert calibration.in_collection(catalogue, hits) is None
         assert "too small, or not calibrated" in calibration.verdict(catalogue, hits)
 

@@ -23,7 +23,7 @@ pytest.importorskip("httpx", reason="starlette's test client needs httpx")
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
-from nrcdt.catalogue import describe
+from nrcdt.catalogue import calibration, describe
 from nrcdt.catalogue.adding import add
 from nrcdt.catalogue.importers import listed
 from nrcdt.catalogue.prepare import Settings
@@ -313,17 +313,24 @@ def test_a_mark_finds_its_relatives_without_itself(client, catalogue):
 
 
 @pytest.mark.parametrize("found", [True, False])
-def test_the_answer_says_whether_the_mark_is_there(client, catalogue, copy, found):
-    scores = [5.0] * 40 if found else [0.001] * 40
-    catalogue.set_about("strangers", {"marks": N, "scores": scores})
+def test_the_answer_says_whether_the_mark_is_there(client, catalogue, copy, found, monkeypatch):
+    monkeypatch.setattr(calibration, "SAME_OVERLAP", 1.0)
+    catalogue.set_about("strangers", {"marks": N, "scores": [5.0] * 40 if found else [0.001] * 40})
     text = send(client, copy).text
     assert ("Found: mark 2" in text) == found
     assert ("Probably not in this collection" in text) == (not found)
-    assert "in about 2% of cases" in text if found else "in about 100% of cases" in text
+    assert ("2.4% of marks" in text) if found else ("100% of marks" in text)
 
 
-def test_without_calibration_nothing_is_claimed(client, copy):
-    assert "cannot be told: this catalogue was not calibrated" in send(client, copy).text
+def test_ink_that_overlaps_is_the_same_mark(client, copy):
+    text = send(client, copy).text
+    assert "Found: mark 2" in text
+    assert "of the ink overlaps" in text
+
+
+def test_without_calibration_nothing_is_claimed(client, copy, monkeypatch):
+    monkeypatch.setattr(calibration, "SAME_OVERLAP", 1.0)
+    assert "too small, or not calibrated, to tell whether the mark is in it" in send(client, copy).text
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,8 @@ def in_collection(catalogue: Catalogue, hits: list[Hit]) -> bool | None:
     """Say whether the best hit is the mark itself; None where the catalogue is not calibrated or too small to tell."""
     if not hits or hits[0].registration is None:
         return None
+    if hits[0].registration.overlap > SAME_OVERLAP:
+        return hits[0].same_size is not False
     found = chance(catalogue, hits[0].score)
     known = catalogue.about("strangers")
     if found is None or len(known["scores"]) < 1 / FALSE_ALARMS - 1:
@@ -88,16 +90,20 @@ def in_collection(catalogue: Catalogue, hits: list[Hit]) -> bool | None:
 
 
 def verdict(catalogue: Catalogue, hits: list[Hit]) -> str:
-    """Say in a sentence whether the best hit is the mark itself."""
+    """Say in a sentence whether the best hit is the mark itself, and why."""
     if not hits:
         return "No mark matches the filters."
-    name, found = hits[0].mark.name, in_collection(catalogue, hits)
-    if found is None:
+    best, found = hits[0], in_collection(catalogue, hits)
+    if found is None or best.registration is None:
         return "The collection is too small, or not calibrated, to tell whether the mark is in it."
-    share = chance(catalogue, hits[0].score)
+    if best.same_size is False:
+        ratio = best.size_ratio
+        return f"Probably not in this collection: {best.mark.name} is alike, but {ratio:.2f} times as large on paper."
+    if best.registration.overlap > SAME_OVERLAP:
+        return f"{best.mark.name} is probably the same mark: {best.registration.overlap:.0%} of the ink overlaps."
+    share = chance(catalogue, best.score)
     if found:
-        return f"{name} is probably the same mark: of marks that are not in the collection {share:.1%} score as well."
-    if hits[0].same_size is False:
-        ratio = hits[0].size_ratio
-        return f"Probably not in this collection: {name} is alike, but {ratio:.2f} times as large on paper."
-    return f"Probably not in this collection: {share:.0%} of marks that are not in it score as well as {name}."
+        return f"{best.mark.name} is probably the same mark: {share:.1%} of marks that are not in it score as well."
+    return (
+        f"Probably not in this collection: {share:.0%} of marks that are not in it score as well as {best.mark.name}."
+    )

@@ -22,6 +22,8 @@ PLACES = ("Augsburg", "Basel", "Fabriano", "Genoa", "Lucca", "Nuremberg", "Troye
 METHODS = ("tracing", "beta-radiograph", "rubbing", "transmitted light")
 YEARS = (1380, 1620)
 MM_PER_PIXEL = 0.25
+# So strongly bent that two drawings of one motif overlap as little as different tracings of one do.
+BENDING = (4.0, 8.0)
 N_ORIGINALS = 300
 N_SHOWN = 80
 # Features of marks made up from one original differ as those of different drawings of one motif do.
@@ -109,7 +111,7 @@ def _originals(rng: np.random.Generator) -> Iterator[Record]:
     for n in range(N_ORIGINALS):
         which = n % len(names)
         seed = int(rng.integers(2**31))
-        bent = elastic(drawings[which : which + 1], 1.0 + n // len(names) % 3, random_state=seed)
+        bent = elastic(drawings[which : which + 1], rng.uniform(*BENDING), random_state=seed)
         copy = distorted(bent, 1, random_state=seed, shift=(-5, 5))[0][0]
         yield _record(copy, names[which], n, rng)
 

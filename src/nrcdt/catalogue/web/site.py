@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from ...registration import Registration, register
 from ...slices import Array
-from ..calibration import chance, in_collection
+from ..calibration import in_collection, verdict
 from ..marks import Filter, Mark
 from ..prepare import Prepared, Settings
 from ..ranking import Hit, Query, Search, query_of, query_of_mark, read_ink
@@ -34,7 +34,7 @@ class Question(NamedTuple):
     key : str, opaque name by which it is asked for
     version : str, changes whenever the answer does
     found : whether the best hit is the mark itself; None where nobody can tell
-    chance : how often a mark that is not in the catalogue scores as well; None if that was not measured
+    reason : why it is said to be there, or not
     """
 
     key: str
@@ -46,7 +46,7 @@ class Question(NamedTuple):
     wanted: Filter
     hits: tuple[Hit, ...] = ()
     found: bool | None = None
-    chance: float | None = None
+    reason: str = ""
     seconds: float = 0.0
 
 
@@ -144,7 +144,7 @@ class Site:
             version=secrets.token_hex(4),
             hits=tuple(hits),
             found=in_collection(self.catalogue, hits),
-            chance=chance(self.catalogue, hits[0].score) if hits and hits[0].registration else None,
+            reason=verdict(self.catalogue, hits),
             seconds=time.perf_counter() - start,
         )
         self._keep_pairs(question)
