@@ -11,7 +11,7 @@ import pytest
 from nrcdt.directions import circle, sphere
 from nrcdt.kernels import cpu, kernels_for, reference
 
-LEVELS = {m: np.arange(1, m + 1) / (m + 1) for m in (1, 7, 40)}
+LEVELS = {m: np.arange(1, m + 1) / (m + 1) for m in (1, 7, 40)} | {4: np.array([0.001, 0.002, 0.6, 0.999])}
 
 
 def image_of(rng, shape, ink=0.6):

@@ -1,7 +1,5 @@
 """Straight lines down a picture: how strong each is along its whole length, and how it winds."""
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator, misc"
-
 from __future__ import annotations
 
 import numpy as np

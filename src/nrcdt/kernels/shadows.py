@@ -1,8 +1,8 @@
 """Shadows of pixels, and their transpose.
 
 In strips, the shadow of a pixel starts at k + f (k whole, 0 <= f < 1). Its share in strip k + n is a quadratic in f
-whose pieces are the same for all pixels of a direction. So a pixel only adds its mass times 1, t, t^2 to the cell of
-its strip and piece, with t counted from the start of the piece; the strips are linear combinations of the cells.
+whose pieces are the same for all pixels of a direction. So a pixel looks its piece up in a table and adds its mass
+times those quadratics, four strips at a time.
 """
 
 from __future__ import annotations
@@ -13,38 +13,40 @@ import numpy as np
 from numba import njit, uint64
 
 from .reference import AXIS, NUDGE
+from .vectors import LANES, add_quadratics
 
 BLOCK = 1024  # pixels
-TILE = 256  # strips whose moments stay in the cache
+PILES = 8
 
 
 @njit(cache=True, nogil=True)
-def _polynomial(z, middle, short, long, lines, coefficients):
-    """Write the shadow's cumulative mass (or its density, for `lines`) at z - t as a quadratic in t.
+def _whole_vectors(n):
+    return (n + LANES - 1) // LANES * LANES
+
+
+@njit(cache=True, nogil=True)
+def _polynomial(z, middle, short, long, lines):
+    """Coefficients of the shadow's cumulative mass (or its density, for `lines`) at z - t, a quadratic in t.
 
     The shadow starts at 0, rises over `short`, is flat up to `long`, falls until `short + long`; `middle` says on which
     of these pieces z - t lies.
     """
-    c0, c1, c2 = 0.0, 0.0, 0.0
     curve = 0.0 if short == 0.0 else 0.5 / (short * long)
     rest = short + long - z
     if 0.0 < middle < short:
-        c0, c1, c2 = (2.0 * curve * z, -2.0 * curve, 0.0) if lines else (curve * z * z, -2.0 * curve * z, curve)
-    elif short <= middle <= long:
-        c0, c1 = (1.0 / long, 0.0) if lines else ((z - 0.5 * short) / long, -1.0 / long)
-    elif long < middle < short + long:
+        return (2.0 * curve * z, -2.0 * curve, 0.0) if lines else (curve * z * z, -2.0 * curve * z, curve)
+    if short <= middle <= long:
+        return (1.0 / long, 0.0, 0.0) if lines else ((z - 0.5 * short) / long, -1.0 / long, 0.0)
+    if long < middle < short + long:
         if lines:
-            c0, c1 = 2.0 * curve * rest, 2.0 * curve
-        else:
-            c0, c1, c2 = 1.0 - curve * rest * rest, -2.0 * curve * rest, -curve
-    elif middle >= short + long and not lines:
-        c0 = 1.0
-    coefficients[0], coefficients[1], coefficients[2] = c0, c1, c2
+            return 2.0 * curve * rest, 2.0 * curve, 0.0
+        return 1.0 - curve * rest * rest, -2.0 * curve * rest, -curve
+    return 1.0 if middle >= short + long and not lines else 0.0, 0.0, 0.0
 
 
 @njit(cache=True, nogil=True)
-def _table(short, long, lines, breaks, table):
-    """Fill the polynomials of one direction: `table[i, n]` is the share of strip n for a pixel in piece i.
+def _table(short, long, lines, breaks, numbers):
+    """Polynomials of one direction: ``table[i, :, n]`` is the share of strip n for a pixel in piece i.
 
     Seen from its strip, a pixel's shadow starts at f in [0, 1). As f grows the shares stay quadratics in f except
     where an end of a piece of the shadow passes a strip edge. That happens at three values of f: the `breaks`.
@@ -56,60 +58,60 @@ def _table(short, long, lines, breaks, table):
     breaks[1] = min(a, b, c)
     breaks[3] = max(a, b, c)
     breaks[2] = max(min(a, b), min(max(a, b), c))
-    n_strips = table.shape[1]
+    n_strips = int(short + long) + 2
+    width = _whole_vectors(n_strips)
+    table = numbers[: 12 * width].reshape(4, 3, width)
+    table[:, :, n_strips:] = 0.0
     for i in range(4):
         middle = 0.5 * (breaks[i] + breaks[i + 1])
+        before = (0.0, 0.0, 0.0)
         for n in range(n_strips):
-            _polynomial(n + 1 - breaks[i], n + 1 - middle, short, long, lines, table[i, n])
-        if not lines:
-            for n in range(n_strips - 1, 0, -1):
-                for j in range(3):
-                    table[i, n, j] -= table[i, n - 1, j]
+            here = _polynomial(n + 1 - breaks[i], n + 1 - middle, short, long, lines)
+            for j in range(3):
+                table[i, j, n] = here[j] if lines else here[j] - before[j]
+            before = here
+    return table
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _locate(x, y, a, b, origin, breaks, stride, cells, offsets):
-    """Find for each pixel the cell (piece and strip) that its shadow starts in, and how far from the piece's start."""
+def _locate(x, y, a, b, origin, breaks, cells, offsets):
+    """Find for each pixel the strip and piece that its shadow starts in (4 strip + piece), and how far in the piece."""
     b1, b2, b3 = breaks[1], breaks[2], breaks[3]
     for i in range(x.shape[0]):
         p = x[i] * a + y[i] * b + origin
         strip = np.floor(p)
         f = p - strip
         start = b1 if f >= b1 else 0.0
-        row = stride if f >= b1 else 0.0
+        piece = 1.0 if f >= b1 else 0.0
         start = b2 if f >= b2 else start
-        row = 2.0 * stride if f >= b2 else row
+        piece = 2.0 if f >= b2 else piece
         start = b3 if f >= b3 else start
-        row = 3.0 * stride if f >= b3 else row
+        piece = 3.0 if f >= b3 else piece
         offsets[i] = f - start
-        cells[i] = np.int32(strip + row)
+        cells[i] = np.int32(4.0 * strip + piece)
 
 
 @njit(cache=True, nogil=True)
-def _add_moments(cells, offsets, mass, m0, m1, m2):
-    for i in range(mass.shape[0]):
-        j = uint64(cells[i])
-        t = offsets[i]
-        first = mass[i] * t
-        m0[j] += mass[i]
-        m1[j] += first
-        m2[j] += first * t
+def _add_shadow(cell, t, mass, table, width, total):
+    strip, piece = cell >> uint64(2), cell & uint64(3)
+    row = uint64(3) * width * piece
+    for n in range(uint64(0), width, uint64(LANES)):
+        add_quadratics(total, strip + n, table, row + n, width, t, mass)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def _add_shares(m0, m1, m2, length, first, last, shares, n, total):
-    """Add what the cells of all four pieces, from strip `first` to `last`, give to the strip `n` further on."""
-    a0, a1, a2 = shares[0, n, 0], shares[0, n, 1], shares[0, n, 2]
-    b0, b1, b2 = shares[1, n, 0], shares[1, n, 1], shares[1, n, 2]
-    c0, c1, c2 = shares[2, n, 0], shares[2, n, 1], shares[2, n, 2]
-    d0, d1, d2 = shares[3, n, 0], shares[3, n, 1], shares[3, n, 2]
-    for i in range(uint64(first), uint64(last)):
-        j = i + uint64(length)
-        k = j + uint64(length)
-        h = k + uint64(length)
-        left = (a0 * m0[i] + a1 * m1[i] + a2 * m2[i]) + (b0 * m0[j] + b1 * m1[j] + b2 * m2[j])
-        right = (c0 * m0[k] + c1 * m1[k] + c2 * m2[k]) + (d0 * m0[h] + d1 * m1[h] + d2 * m2[h])
-        total[i + uint64(n)] += left + right
+@njit(cache=True, nogil=True)
+def _add_shadows(cells, offsets, mass, table, total):
+    """Add the shadows of pixels to `total`; tables of one or two vectors have a loop of their own, with none inside."""
+    width, numbers = uint64(table.shape[2]), table.ravel()
+    if width == LANES:
+        for i in range(mass.shape[0]):
+            _add_shadow(uint64(cells[i]), offsets[i], mass[i], numbers, uint64(LANES), total)
+    elif width == 2 * LANES:
+        for i in range(mass.shape[0]):
+            _add_shadow(uint64(cells[i]), offsets[i], mass[i], numbers, uint64(2 * LANES), total)
+    else:
+        for i in range(mass.shape[0]):
+            _add_shadow(uint64(cells[i]), offsets[i], mass[i], numbers, width, total)
 
 
 @njit(cache=True, nogil=True)
@@ -136,20 +138,29 @@ def _origin(short, long, n_radii, lines):
 
 @njit(cache=True, nogil=True)
 def _inked_pixels(image):
-    """Coordinates from the centre and masses of the pixels that are not zero."""
+    """Coordinates from the centre and masses of the pixels that are not zero.
+
+    They are dealt out from eight piles in turn: shadows of neighbours overlap, and an addition to a strip has to wait
+    for the one before. Massless pixels in the centre fill up the piles.
+    """
     height, width = image.shape
     count = 0
     for i in range(height):
         for j in range(width):
             count += image[i, j] != 0.0
-    x, y, mass = np.empty(count, np.float32), np.empty(count, np.float32), np.empty(count)
-    count = 0
+    n_rounds = (count + PILES - 1) // PILES
+    x, y = np.zeros((n_rounds, PILES), np.float32), np.zeros((n_rounds, PILES), np.float32)
+    mass = np.zeros((n_rounds, PILES))
+    turn = pile = 0
     for i in range(height):
         for j in range(width):
             if image[i, j] != 0.0:
-                x[count], y[count], mass[count] = j - 0.5 * (width - 1), i - 0.5 * (height - 1), image[i, j]
-                count += 1
-    return x, y, mass
+                x[turn, pile], y[turn, pile] = j - 0.5 * (width - 1), i - 0.5 * (height - 1)
+                mass[turn, pile] = image[i, j]
+                turn += 1
+                if turn == n_rounds:
+                    turn, pile = 0, pile + 1
+    return x.ravel(), y.ravel(), mass.ravel()
 
 
 @njit(cache=True, nogil=True)
@@ -161,33 +172,27 @@ def _reach(box, a, b):
 
 
 @njit(cache=True, nogil=True)
-def _cell_count(extent):
-    """Strips that shadows may start in, with one to spare on either side, in whole vectors."""
-    return (int(extent) + 12) // 8 * 8
+def _strip_count(extent):
+    """Strips that shadows may start in, with one to spare on either side."""
+    return int(extent) + 4
 
 
 @njit(cache=True, nogil=True)
 def _sum_one(x, y, mass, box, direction, pixel, lines, scratch, out):
     """Sum the shadows of one image in one direction into `out`."""
-    breaks, table, cells, offsets, moments, total = scratch
+    breaks, numbers, cells, offsets, total = scratch
     n_radii = out.shape[0]
     a, b, short, long = _geometry(direction, pixel, n_radii)
-    shares = table[:, : int(short + long) + 2]
-    _table(short, long, lines, breaks, shares)
+    table = _table(short, long, lines, breaks, numbers)
     origin = _origin(short, long, n_radii, lines)
     low, high = _reach(box, a, b)
     base = math.floor(origin + low) - 1
-    length = _cell_count(high - low)
-    end = length + shares.shape[1]
-    m0, m1, m2 = moments[0, : 4 * length], moments[1, : 4 * length], moments[2, : 4 * length]
-    m0[:], m1[:], m2[:], total[:end] = 0.0, 0.0, 0.0, 0.0
+    end = _strip_count(high - low) + table.shape[2]
+    total[:end] = 0.0
     for i in range(0, mass.shape[0], BLOCK):
         part = slice(i, min(i + BLOCK, mass.shape[0]))
-        _locate(x[part], y[part], a, b, origin - base, breaks, float(length), cells, offsets)
-        _add_moments(cells, offsets, mass[part], m0, m1, m2)
-    for first in range(0, length, TILE):
-        for n in range(shares.shape[1]):
-            _add_shares(m0, m1, m2, length, first, min(first + TILE, length), shares, n, total)
+        _locate(x[part], y[part], a, b, origin - base, breaks, cells, offsets)
+        _add_shadows(cells, offsets, mass[part], table, total)
     if base >= 0 and base + end <= n_radii:
         out[base : base + end] = total[:end]
         return
@@ -203,15 +208,14 @@ def strip_sums(image, directions, pixel, lines, out):
     out[:] = 0.0
     if mass.shape[0] == 0:
         return out
-    box = (x.min(), x.max(), y[0], y[-1])
-    longest = _cell_count(math.hypot(box[1] - box[0], box[3] - box[2]) * strips_per_pixel + 1.0)
-    widest = int(math.sqrt(2.0) * strips_per_pixel) + 3
+    box = (x.min(), x.max(), y.min(), y.max())
+    longest = _strip_count(math.hypot(box[1] - box[0], box[3] - box[2]) * strips_per_pixel + 1.0)
+    widest = _whole_vectors(int(math.sqrt(2.0) * strips_per_pixel) + 3)
     scratch = (
         np.empty(5),
-        np.empty((4, widest, 3)),
+        np.empty(12 * widest),
         np.empty(BLOCK, np.int32),
         np.empty(BLOCK),
-        np.empty((3, 4 * longest)),
         np.empty(longest + widest),
     )
     for k in range(n_directions):
@@ -222,16 +226,15 @@ def strip_sums(image, directions, pixel, lines, out):
 
 
 @njit(cache=True, nogil=True)
-def _collect_gains(row, base, shares, gains):
+def _collect_gains(row, base, table, gains):
     """Turn one direction of a sinogram into polynomials: what a pixel in each cell collects, as a quadratic in t."""
-    length = gains.shape[1] // 4
     gains[:] = 0.0
-    for i in range(4):
-        for n in range(shares.shape[1]):
-            for r in range(length):
-                value = row[min(max(base + r + n, 0), row.shape[0] - 1)]
+    for r in range(gains.shape[1] // 4):
+        for n in range(table.shape[2]):
+            value = row[min(max(base + r + n, 0), row.shape[0] - 1)]
+            for i in range(4):
                 for j in range(3):
-                    gains[j, i * length + r] += shares[i, n, j] * value
+                    gains[j, 4 * r + i] += table[i, j, n] * value
 
 
 @njit(cache=True, nogil=True)
@@ -239,22 +242,22 @@ def back_project(sinogram, directions, pixel, lines, out):
     n_directions, n_radii = sinogram.shape
     height, width = out.shape
     box = (-0.5 * (width - 1), 0.5 * (width - 1), -0.5 * (height - 1), 0.5 * (height - 1))
-    length = _cell_count(0.5 * math.hypot(height, width) * pixel * n_radii)
-    breaks, table = np.empty(5), np.empty((4, int(math.sqrt(2.0) * pixel * n_radii / 2.0) + 3, 3))
+    length = _strip_count(0.5 * math.hypot(height, width) * pixel * n_radii)
+    breaks = np.empty(5)
+    numbers = np.empty(12 * _whole_vectors(int(math.sqrt(2.0) * pixel * n_radii / 2.0) + 3))
     gains = np.empty((3, 4 * length))
     cells, offsets = np.empty(width, np.int32), np.empty(width)
     x = np.arange(width) - 0.5 * (width - 1)
     out[:] = 0.0
     for k in range(n_directions):
         a, b, short, long = _geometry(directions[k], pixel, n_radii)
-        shares = table[:, : int(short + long) + 2]
-        _table(short, long, lines, breaks, shares)
+        table = _table(short, long, lines, breaks, numbers)
         origin = _origin(short, long, n_radii, lines)
         base = math.floor(origin + _reach(box, a, b)[0]) - 1
-        _collect_gains(sinogram[k], base, shares, gains)
+        _collect_gains(sinogram[k], base, table, gains)
         for i in range(height):
             y = np.full(width, i - 0.5 * (height - 1))
-            _locate(x, y, a, b, origin - base, breaks, float(length), cells, offsets)
+            _locate(x, y, a, b, origin - base, breaks, cells, offsets)
             for j in range(width):
                 c, t = uint64(cells[j]), offsets[j]
                 out[i, j] += gains[0, c] + t * (gains[1, c] + t * gains[2, c])
