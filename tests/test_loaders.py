@@ -240,7 +240,7 @@ def test_abc_shapes_are_read_one_class_per_file(tmp_path, rng):
 
 
 @pytest.mark.parametrize("suffix", ["obj", "off", "ply", "stl"])
-@pytest.mark.parametrize("share", [0.1, 0.6])
+@pytest.mark.parametrize("share", [0.1, 0.6, 0.8])
 def test_truncated_meshes_are_named(tmp_path, rng, suffix, share):
     write_mesh(ball(rng), tmp_path / "abc" / "whole.obj")
     path = write_mesh(ball(rng), tmp_path / "abc" / f"half.{suffix}")

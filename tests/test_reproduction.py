@@ -18,7 +18,7 @@ from nrcdt.datasets import academic, watermarks
 from nrcdt.paper import run as runner
 from nrcdt.paper.additions import ADDED
 from nrcdt.paper.cache import Cache
-from nrcdt.paper.causes import _breaks, causes
+from nrcdt.paper.causes import _breaks, _one_digit_away, causes
 from nrcdt.paper.columns import BASELINES, DETAILS, column_label, read_method
 from nrcdt.paper.data import Data
 from nrcdt.paper.features import Features, aggregated, rcdt_gram, span
@@ -354,6 +354,11 @@ def test_a_number_that_nothing_explains_is_shown_beside_its_neighbours(tmp_path)
 )
 def test_a_number_far_from_two_near_neighbours_breaks_its_column(value, beside, breaks):
     assert _breaks(value, beside) is breaks
+
+
+def test_a_number_one_digit_away_may_fit():
+    assert _one_digit_away(0.578, 0.498, 0.507) == ["0.508"]
+    assert _one_digit_away(0.578, 0.6, 0.61) == []
 
 
 def test_short_coordinates_keep_distances_and_labels(rng):

@@ -43,7 +43,8 @@ def normalize(
     if how is None:
         return quantiles
     kernels = kernels_for(quantiles)
-    lower, middle, upper = _landmarks(level_weights)
+    if how in ("winsorize", "median"):
+        lower, middle, upper = _landmarks(level_weights)
     if how == "winsorize":
         np.clip(quantiles, quantiles[:, :, lower, np.newaxis], quantiles[:, :, upper, np.newaxis], out=quantiles)
     if how == "median":
@@ -86,9 +87,9 @@ def _average(values: Array, weights: Array) -> Array:
 
 def _refuse_flat(means: Array, spreads: Array, precision: float) -> None:
     size = np.abs(means).max(axis=1, keepdims=True) + spreads.max(axis=1, keepdims=True)
-    flat = np.argwhere(~(spreads > 64 * precision * size))
-    if len(flat):
-        raise FlatSlice(*(int(position) for position in flat[0]))
+    wide = spreads > 64 * precision * size
+    if not wide.all():
+        raise FlatSlice(*(int(position) for position in np.argwhere(~wide)[0]))
 
 
 class FlatSlice(ValueError):

@@ -99,7 +99,7 @@ def _place(t, below, above, lower, width, r):
 
 @njit(cache=True, nogil=True)
 def _walk(row, cumulative, total, levels, lower, width, out, mirror):
-    """Invert one row of strips level by level, with the rules for plateaus; its mirror image too if `mirror` has room."""
+    """Invert one row of strips level by level, with the rules for plateaus; its mirror image too, if there is room."""
     last = row.shape[0] - 1
     while last > 0 and row[last] == 0.0:
         last -= 1

@@ -17,6 +17,7 @@ from .vectors import LANES, add_quadratics
 
 BLOCK = 1024  # pixels
 PILES = 8
+RUN = 16  # pixels
 
 
 @njit(cache=True, nogil=True)
@@ -25,18 +26,17 @@ def _whole_vectors(n):
 
 
 @njit(cache=True, nogil=True)
-def _polynomial(z, middle, short, long, lines):
+def _polynomial(z, middle, short, long, slope, curve, lines):
     """Coefficients of the shadow's cumulative mass (or its density, for `lines`) at z - t, a quadratic in t.
 
     The shadow starts at 0, rises over `short`, is flat up to `long`, falls until `short + long`; `middle` says on which
     of these pieces z - t lies.
     """
-    curve = 0.0 if short == 0.0 else 0.5 / (short * long)
     rest = short + long - z
     if 0.0 < middle < short:
         return (2.0 * curve * z, -2.0 * curve, 0.0) if lines else (curve * z * z, -2.0 * curve * z, curve)
     if short <= middle <= long:
-        return (1.0 / long, 0.0, 0.0) if lines else ((z - 0.5 * short) / long, -1.0 / long, 0.0)
+        return (slope, 0.0, 0.0) if lines else (slope * (z - 0.5 * short), -slope, 0.0)
     if long < middle < short + long:
         if lines:
             return 2.0 * curve * rest, 2.0 * curve, 0.0
@@ -58,18 +58,20 @@ def _table(short, long, lines, breaks, numbers):
     breaks[1] = min(a, b, c)
     breaks[3] = max(a, b, c)
     breaks[2] = max(min(a, b), min(max(a, b), c))
+    slope = 1.0 / long
+    curve = 0.0 if short == 0.0 else 0.5 / (short * long)
     n_strips = int(short + long) + 2
     width = _whole_vectors(n_strips)
     table = numbers[: 12 * width].reshape(4, 3, width)
     table[:, :, n_strips:] = 0.0
     for i in range(4):
         middle = 0.5 * (breaks[i] + breaks[i + 1])
-        before = (0.0, 0.0, 0.0)
+        b0, b1, b2 = 0.0, 0.0, 0.0
         for n in range(n_strips):
-            here = _polynomial(n + 1 - breaks[i], n + 1 - middle, short, long, lines)
-            for j in range(3):
-                table[i, j, n] = here[j] if lines else here[j] - before[j]
-            before = here
+            c0, c1, c2 = _polynomial(n + 1 - breaks[i], n + 1 - middle, short, long, slope, curve, lines)
+            table[i, 0, n], table[i, 1, n], table[i, 2, n] = c0 - b0, c1 - b1, c2 - b2
+            if not lines:
+                b0, b1, b2 = c0, c1, c2
     return table
 
 
@@ -137,6 +139,15 @@ def _origin(short, long, n_radii, lines):
 
 
 @njit(cache=True, nogil=True)
+def _count_ink(pixels, counts):
+    """Count the pixels that are not zero in each run of 16."""
+    for k in range(counts.shape[0]):
+        run = pixels[k * RUN : (k + 1) * RUN]
+        for j in range(run.shape[0]):
+            counts[k] += run[j] != 0.0
+
+
+@njit(cache=True, nogil=True)
 def _inked_pixels(image):
     """Coordinates from the centre and masses of the pixels that are not zero.
 
@@ -144,19 +155,20 @@ def _inked_pixels(image):
     for the one before. Massless pixels in the centre fill up the piles.
     """
     height, width = image.shape
-    count = 0
-    for i in range(height):
-        for j in range(width):
-            count += image[i, j] != 0.0
-    n_rounds = (count + PILES - 1) // PILES
+    pixels = image.ravel()
+    counts = np.zeros((pixels.shape[0] + RUN - 1) // RUN, np.int64)
+    _count_ink(pixels, counts)
+    n_rounds = (counts.sum() + PILES - 1) // PILES
     x, y = np.zeros((n_rounds, PILES), np.float32), np.zeros((n_rounds, PILES), np.float32)
     mass = np.zeros((n_rounds, PILES))
     turn = pile = 0
-    for i in range(height):
-        for j in range(width):
-            if image[i, j] != 0.0:
-                x[turn, pile], y[turn, pile] = j - 0.5 * (width - 1), i - 0.5 * (height - 1)
-                mass[turn, pile] = image[i, j]
+    for k in range(counts.shape[0]):
+        if counts[k] == 0:
+            continue
+        for j in range(k * RUN, min((k + 1) * RUN, pixels.shape[0])):
+            if pixels[j] != 0.0:
+                x[turn, pile], y[turn, pile] = j % width - 0.5 * (width - 1), j // width - 0.5 * (height - 1)
+                mass[turn, pile] = pixels[j]
                 turn += 1
                 if turn == n_rounds:
                     turn, pile = 0, pile + 1

@@ -128,7 +128,7 @@ def _unit_directions(directions: Array | int) -> Array:
 def opposite_half(directions: Array) -> bool:
     """Tell whether the second half of the directions are the opposites of the first: they then cost nothing."""
     half, odd = divmod(len(directions), 2)
-    return not odd and np.array_equal(directions[half:], -directions[:half])
+    return not odd and bool((directions[half:] == -directions[:half]).all())
 
 
 def slices(image: Array, directions: Array, n_radii: int | Literal["auto"]) -> Bins:
