@@ -60,7 +60,7 @@ def _write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
 
 def _fold(text: str, width: float, size: float = FONT) -> str:
     """Break text so that it fits a width in inches."""
-    return textwrap.fill(text, max(4, int(width * 72 / (0.56 * size))))
+    return textwrap.fill(text.replace("_", " "), max(4, int(width * 72 / (0.56 * size))))
 
 
 def _n_lines(texts: Sequence[str]) -> int:
