@@ -357,7 +357,7 @@ def test_a_number_far_from_two_near_neighbours_breaks_its_column(value, beside, 
 
 
 def test_a_number_one_digit_away_may_fit():
-    assert _one_digit_away(0.578, 0.498, 0.507) == ["0.508"]
+    assert _one_digit_away(0.578, 0.505, 0.514) == ["0.508"]
     assert _one_digit_away(0.578, 0.6, 0.61) == []
 
 

@@ -29,12 +29,12 @@ def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
         low, high = min(values[row.label, column]), max(values[row.label, column])
         answer = "which explains the difference"
         if not low - 1e-3 <= row.printed[column].value <= high + 1e-3:
-            answer = f"which does not explain the difference{_beside(task, row, column, (low, high))}"
+            answer = f"which does not explain the difference{_beside(task, row, column)}"
         sentences[row.label, column] = f"{what} we measure {low:.4g} to {high:.4g}, {answer}"
     return sentences
 
 
-def _beside(task: Task, row: Row, column: str, measured: tuple[float, float]) -> str:
+def _beside(task: Task, row: Row, column: str) -> str:
     """Show what is printed for half and for twice as many directions: some numbers break their own column."""
     if row.directions is None:
         return ""
@@ -44,7 +44,7 @@ def _beside(task: Task, row: Row, column: str, measured: tuple[float, float]) ->
     texts = [f"{value:.3f} for {directions}" for directions, value in beside.items()]
     odd = ""
     if _breaks(row.printed[column].value, list(beside.values())):
-        fitting = _one_digit_away(row.printed[column].value, *measured)
+        fitting = _one_digit_away(row.printed[column].value, min(beside.values()), max(beside.values()))
         digit = f", and {' or '.join(fitting)}, one digit away, would fit: probably a misprint" if fitting else ""
         odd = f", so that this number breaks its own printed column{digit}"
     return f"; the paper prints {' and '.join(texts)}{odd}" if texts else ""
@@ -56,10 +56,10 @@ def _breaks(value: float, beside: list[float]) -> bool:
 
 
 def _one_digit_away(value: float, low: float, high: float) -> list[str]:
-    """Return the numbers of three decimals that differ from `value` in one digit and lie where we measure."""
+    """Return the numbers of three decimals between two bounds that differ from `value` in one digit."""
     printed = f"{value:.3f}"
     others = {printed[:i] + digit + printed[i + 1 :] for i in (2, 3, 4) for digit in "0123456789"} - {printed}
-    return sorted(other for other in others if low - 1e-3 <= float(other) <= high + 1e-3)
+    return sorted(other for other in others if low <= float(other) <= high)
 
 
 def _other_lengths(task: Task, wanted: Wanted, values: Values) -> None:
