@@ -116,8 +116,8 @@ def _harmonics(quantiles: Array, directions: Array, n_frequencies: int) -> list[
     for degree in range(n_frequencies + 1):
         orders = np.arange(degree + 1)[:, np.newaxis]
         harmonics = sph_harm_y(degree, orders, polar, azimuth) * np.sqrt(4 * np.pi) / len(directions)
-        energy = np.abs(np.einsum("ok,bkm->obm", harmonics, quantiles)) ** 2
-        norms.append(np.sqrt(2 * energy.sum(axis=0) - energy[0]))
+        energy = (harmonics.real @ quantiles) ** 2 + (harmonics.imag @ quantiles) ** 2
+        norms.append(np.sqrt(2 * energy.sum(axis=1) - energy[:, 0]))
     return norms
 
 
