@@ -16,9 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import nrcdt
 
-from . import catalogue
+from . import catalogue, searching
 from .batches import KeptWork, Work, one_kind, reader, space_for, walk
 from .console import ERRORS, NOTHING_WRITTEN, OUTPUT, SOME_FAILED, complain, one_red_line, printable, say
+from .options import File
 
 if TYPE_CHECKING:
     from ..files import Kind
@@ -84,7 +85,7 @@ def demo(
 ) -> None:
     """Recognise synthetic watermarks after random affine maps, and write a page about it."""
     if serve:
-        catalogue.serve_synthetic(out, port)
+        searching.serve_synthetic(out, port)
         return
     with one_red_line():
         from ..demo import run
@@ -95,7 +96,7 @@ def demo(
 
 @app.command()
 def serve(
-    path: catalogue.File,
+    path: File,
     host: Annotated[
         str, typer.Option(help="Address to listen on; with others than this, browsers need a token.")
     ] = "127.0.0.1",
@@ -108,7 +109,7 @@ def serve(
 ) -> None:
     """Open a catalogue in the browser: look, query by photograph, compare, judge. Nothing leaves the machine."""
     with one_red_line():
-        catalogue.serve(path, host, port, token, name or (), jobs)
+        searching.serve(path, host, port, token, name or (), jobs)
 
 
 @app.command()

@@ -1,0 +1,58 @@
+"""Options that several commands of `nrcdt catalogue` share, and what they are turned into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from .console import ERRORS
+
+if TYPE_CHECKING:
+    from ..catalogue.marks import Filter
+
+
+class Polarity(StrEnum):
+    """Which side of the paper is ink."""
+
+    auto = "auto"
+    dark = "dark"
+    light = "light"
+
+
+File = Annotated[Path, typer.Argument(metavar="CATALOGUE", help="The file of the catalogue.")]
+MarkName = Annotated[
+    str, typer.Argument(metavar="MARK", help="Id or its beginning, name, reference or file of a mark.")
+]
+Side = Annotated[Polarity, typer.Option(help="Which side of the paper is ink.")]
+Drawing = Annotated[bool, typer.Option("--drawing", help="Clean drawings: whatever is not paper is ink.")]
+BarLength = Annotated[float | None, typer.Option(help="Length of the scale bar in the pictures, in millimetres.")]
+Motif = Annotated[list[str] | None, typer.Option(help="Only this motif; may be repeated.")]
+Method = Annotated[list[str] | None, typer.Option(help="Only this method; may be repeated.")]
+Place = Annotated[list[str] | None, typer.Option(help="Only this place; may be repeated.")]
+Since = Annotated[int | None, typer.Option("--from", help="Only marks dated to this year or later.")]
+Until = Annotated[int | None, typer.Option("--to", help="Only marks dated to this year or earlier.")]
+Text = Annotated[str, typer.Option(help="Only marks with this in name, motif, place, reference or note.")]
+
+
+@contextmanager
+def progress_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
+    """Show a bar while something lasts; give the function that moves it on."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=ERRORS, transient=True) as progress:
+        bar = progress.add_task(what, total=total)
+        yield lambda: progress.advance(bar)
+
+
+def filter_of(
+    text: str, motif: list[str] | None, method: list[str] | None, place: list[str] | None, *years: int | None
+) -> Filter:
+    """Put the options that choose marks together."""
+    from ..catalogue.marks import Filter
+
+    return Filter(text, tuple(motif or ()), tuple(method or ()), tuple(place or ()), *years)

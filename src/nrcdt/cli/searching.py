@@ -1,0 +1,203 @@
+"""The commands of `nrcdt catalogue` that look for relatives, and `nrcdt serve`: parse and call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from .console import NOTHING_WRITTEN, OUTPUT, complain, one_red_line, say
+from .options import (
+    BarLength,
+    Drawing,
+    File,
+    MarkName,
+    Method,
+    Motif,
+    Place,
+    Polarity,
+    Side,
+    Since,
+    Text,
+    Until,
+    filter_of,
+    progress_bar,
+)
+
+if TYPE_CHECKING:
+    from ..catalogue.ranking import Hit
+    from ..catalogue.store import Catalogue
+
+
+def query(
+    catalogue: File,
+    picture: Annotated[Path, typer.Argument(metavar="PICTURE", help="Photograph, scan or drawing of a mark.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of hits.")] = 10,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Also save the hits: .csv or .json.")] = None,
+    polarity: Side = Polarity.auto,
+    drawing: Drawing = False,
+    crop: Annotated[
+        tuple[int, int, int, int] | None, typer.Option(metavar="LEFT TOP RIGHT BOTTOM", help="Part to look at.")
+    ] = None,
+    bar_mm: BarLength = None,
+    text: Text = "",
+    motif: Motif = None,
+    method: Method = None,
+    place: Place = None,
+    since: Since = None,
+    until: Until = None,
+) -> None:
+    """Find the relatives of a mark, whatever its rotation, size, shear or mirror image."""
+    with one_red_line():
+        from ..catalogue.keeping import write_list
+        from ..catalogue.lists import hit_row
+        from ..catalogue.prepare import Settings
+        from ..catalogue.ranking import Search, query_of
+        from ..catalogue.store import Catalogue
+        from ..catalogue.workers import Workers, read_bytes
+
+        data = read_bytes(picture)
+        with Catalogue(catalogue, readonly=True) as store, Workers(1) as workers:
+            found = workers.prepare(data, Settings(polarity.value, crop, (), not drawing, bar_mm))
+            wanted = filter_of(text, motif, method, place, since, until)
+            hits = Search(store).query(query_of(found), wanted, n=max(n, 1))
+            _show_hits(store, hits[:n], found)
+            if out is not None:
+                write_list(out, (hit_row(rank, hit) for rank, hit in enumerate(hits[:n], 1)))
+
+
+def _show_hits(store: Catalogue, hits: list[Hit], found: Any) -> None:
+    from ..catalogue.calibration import verdict
+
+    for step in found.steps:
+        say(f"  {step}")
+    if found.confidence < 0.5:
+        say(f"The ink was found with a confidence of {found.confidence:.2f} only: try --crop or --polarity.")
+    rows = [{"rank": str(rank)} | _cells(hit) for rank, hit in enumerate(hits, 1)]
+    shown = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
+    table = Table(*shown)
+    for row in rows:
+        table.add_row(*(row[name].replace("[", r"\[") for name in shown))
+    OUTPUT.print(table)
+    say(verdict(store, hits))
+
+
+def _cells(hit: Hit) -> dict[str, str]:
+    """Return a row of the table; columns that are empty throughout are left out."""
+    mark, size = hit.mark, hit.mark.size_mm
+    cells = {"id": mark.uid[:8], "name": mark.name, "motif": mark.motif, "date": mark.date, "place": mark.place}
+    cells["size, mm"] = f"{size[0]:.0f} x {size[1]:.0f}" if size else ""
+    return cells | {
+        "score": f"{hit.score:.2f}",
+        "overlap": f"{hit.registration.overlap:.2f}" if hit.registration else "",
+    }
+
+
+def compare(
+    catalogue: File,
+    a: MarkName,
+    b: MarkName,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save a picture of one laid over the other.")] = None,
+) -> None:
+    """Lay a mark over another, and tell by which rotation, scale and shear."""
+    with one_red_line():
+        from ..catalogue.comparing import compared, save_overlay
+        from ..catalogue.store import Catalogue
+
+        with Catalogue(catalogue, readonly=True) as store:
+            found = compared(store, store.find(a), store.find(b))
+            for line in found.sentences():
+                say(line)
+            if out is not None:
+                save_overlay(store, found, out)
+
+
+def cluster(
+    catalogue: File,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save all marks with groups: .csv or .json.")] = None,
+    groups: Annotated[int | None, typer.Option(min=1, help="Number of groups.", show_default=False)] = None,
+    reach: Annotated[float, typer.Option(help="Without --groups: how far apart members may be; 1 is usual.")] = 0.6,
+) -> None:
+    """Put marks that are alike into groups."""
+    with one_red_line():
+        from ..catalogue.clusters import clusters
+        from ..catalogue.index import Index
+        from ..catalogue.keeping import write_list
+        from ..catalogue.lists import about
+        from ..catalogue.store import Catalogue
+
+        with Catalogue(catalogue, readonly=True) as store:
+            ids, found = clusters(Index(store), groups, reach)
+            marks = store.numbered(ids)
+        rows = sorted(({"group": int(g)} | about(mark) for g, mark in zip(found, marks, strict=True)), key=_by_group)
+        _show_groups(rows)
+        if out is not None:
+            write_list(out, rows)
+
+
+def _by_group(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["group"], row["motif"], row["name"]
+
+
+def _show_groups(rows: list[dict[str, Any]]) -> None:
+    from itertools import groupby
+
+    alone = 0
+    for group, members in groupby(rows, key=lambda row: row["group"]):
+        named = [row["name"] + (f" ({row['motif']})" if row["motif"] else "") for row in members]
+        if len(named) > 1:
+            say(f"group {group}: {len(named)} marks: {', '.join(named[:8])}{', ...' if len(named) > 8 else ''}")
+        else:
+            alone += 1
+    say(f"{alone} marks stand alone.")
+
+
+def evaluate(
+    catalogue: File,
+    queries: Annotated[int, typer.Option(min=1, help="At most so many marks are asked for.")] = 200,
+    copies: Annotated[int, typer.Option(min=0, help="Simulated photographs of marks of the collection.")] = 50,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the numbers: .json.")] = None,
+) -> None:
+    """Measure how well the catalogue answers: every mark is left out and looked for among the others."""
+    with one_red_line():
+        from ..catalogue.evaluation import evaluate as run
+        from ..catalogue.evaluation import rich_table, save
+        from ..catalogue.ranking import Search
+        from ..catalogue.store import Catalogue
+
+        with Catalogue(catalogue, readonly=True) as store, progress_bar("eval", None) as advance:
+            found = run(Search(store), queries, copies, advance)
+        if not found.rows and not found.copies:
+            complain("Nothing can be measured: no motif has two marks, and no copies were asked for.")
+            raise typer.Exit(NOTHING_WRITTEN)
+        OUTPUT.print(rich_table(found))
+        for line in found.sentences():
+            say(line)
+        if out is not None:
+            save(found, out)
+
+
+def serve(path: Path, host: str, port: int, token: str | None, names: Sequence[str], jobs: int, note: str = "") -> None:
+    """Serve a catalogue until interrupted."""
+    try:
+        from ..catalogue.web import serve as run
+    except ImportError as error:
+        raise ImportError(f"nrcdt serve needs more packages: pip install 'nrcdt[catalogue]' ({error}).") from None
+
+    def open_this(address: str) -> None:
+        say(f"{note}Open {address} in a browser; Ctrl-C ends.")
+
+    run(path, host, port, token, hosts=names, n_workers=jobs or None, say=open_this)
+
+
+def serve_synthetic(folder: Path, port: int) -> None:
+    """Make a synthetic catalogue in a folder, unless there is one, and serve it."""
+    with one_red_line():
+        from ..catalogue.generate import N_SHOWN, demonstration
+
+        with progress_bar("drawing", N_SHOWN) as advance:
+            path = demonstration(folder, advance)
+        serve(path, "127.0.0.1", port, None, (), 0, f"Photographs to look for are in {folder / 'photographs'}. ")
