@@ -26,7 +26,7 @@ COMMANDS = {
     "motif": "nrcdt catalogue query briquet.db watermarks/jug/eng_r0c1.png --motif jug -n 4",
     "compare": "nrcdt catalogue compare briquet.db eng_r0c1 eng_r0c3 -o both.png",
     "cluster": "nrcdt catalogue cluster briquet.db -o groups.csv",
-    "eval": "nrcdt catalogue eval briquet.db",
+    "eval": "nrcdt catalogue eval briquet.db --without other",
     "export": "nrcdt catalogue export briquet.db all.csv",
     "backup": "nrcdt catalogue backup briquet.db copy.db",
     "verify": "nrcdt catalogue verify briquet.db",

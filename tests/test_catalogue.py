@@ -1,5 +1,6 @@
 """The store: marks go in, come out, change, move between files; nothing is lost."""
 
+import csv
 import json
 import os
 import re
@@ -98,7 +99,30 @@ def test_pages_of_marks_are_sorted_and_complete(catalogue):
 
 @pytest.mark.parametrize(
     ("date", "expected"),
-    [("", (None, None)), ("1399/1401", (1399, 1401)), ("12345", (None, None)), ("14th century", (1301, 1400))],
+    [
+        ("", (None, None)),
+        ("1399/1401", (1399, 1401)),
+        ("12345", (None, None)),
+        ("1471-03-12", (1471, 1471)),
+        ("1498-02", (1498, 1498)),
+        ("1498-99, 1501", (1498, 1501)),
+        ("14th century", (1301, 1400)),
+        ("15th Century", (1401, 1500)),
+        ("late 15th c", (1401, 1500)),
+        ("15 jh.", (1401, 1500)),
+        ("14.-15. Jh.", (1301, 1500)),
+        ("Ende 14./Anfang 15. Jh.", (1301, 1500)),
+        ("14th to 15th century", (1301, 1500)),
+        ("XVe siecle", (1401, 1500)),
+        ("XV sec.", (1401, 1500)),
+        ("saec. XIV/XV", (1301, 1500)),
+        ("XIX", (None, None)),
+        ("99. Jh.", (None, None)),
+        ("vor 1450", (0, 1450)),
+        ("after ca. 1500", (1500, 9999)),
+        ("nicht vor 1450", (1450, 9999)),
+        ("1450 bis 1460", (1450, 1460)),
+    ],
 )
 def test_years_of_dates(date, expected):
     assert years(date) == expected
@@ -109,13 +133,39 @@ def test_edits_and_removals(catalogue):
     assert catalogue.edit(uid, {"date": "1511", "note": "torn"}).note == "torn"
     assert catalogue.mark(uid).date == "1511"
     assert catalogue.count(Filter(year_from=1500)) == 1
-    with pytest.raises(ValueError, match=r"changes must be among name, .*; got sha256"):
+    with pytest.raises(ValueError, match=r"changes must be among name, .*dpi; got sha256"):
         catalogue.edit(uid, {"sha256": "0"})
     catalogue.judge(uid, catalogue.find("anchor-1").uid, "identical")
     catalogue.remove([uid])
     assert len(catalogue) == 7
     assert catalogue.judgements() == []
     assert list(keeping.verify(catalogue)) == []
+
+
+def test_resolutions_are_edited_as_dpi(catalogue):
+    uid = catalogue.find("anchor-0").uid
+    assert catalogue.mark(uid).dpi is None
+    mark = catalogue.edit(uid, {"dpi": "300"})
+    assert mark == catalogue.mark(uid)
+    assert (mark.dpi, mark.mm_per_pixel) == (300, pytest.approx(25.4 / 300))
+    with catalogue.transaction():  # as a PNG has it, in pixels per metre
+        catalogue.correct(mark, {"mm_per_pixel": 1000 / 11811})
+    shown = catalogue.mark(uid).dpi
+    assert catalogue.edit(uid, {"dpi": str(shown)}).mm_per_pixel == 1000 / 11811
+    for typed in ("0", "many", "1e300", "nan"):
+        with pytest.raises(ValueError, match=f"dpi must be a number from 10 to 100000; got '{typed}'. Leave it empty"):
+            catalogue.edit(uid, {"dpi": typed})
+    assert catalogue.edit(uid, {"dpi": ""}).dpi is None
+
+
+def test_a_copy_of_the_file_has_the_latest_edits(catalogue, tmp_path):
+    a, b, c = (mark.uid for mark in catalogue.marks()[:3])
+    catalogue.judge(a, b, "similar")
+    catalogue.edit(c, {"note": "torn"})
+    shutil.copy(tmp_path / "marks.db", tmp_path / "copy.db")
+    with Catalogue(tmp_path / "copy.db") as copy:
+        assert len(copy.judgements()) == 1
+        assert copy.mark(c).note == "torn"
 
 
 def test_judgements(catalogue):
@@ -198,24 +248,76 @@ def test_adding_skips_what_is_unchanged_and_keeps_what_people_wrote(tmp_path, wo
         return adding.add(catalogue, listed(scans), Settings(ink=False), workers, report=problems.append, **options)
 
     with Catalogue(tmp_path / "marks.db", create=True) as catalogue:
-        assert add() == (8, 0, 0, 0, 0)
-        assert add() == (0, 0, 8, 0, 0)
+        assert add() == (8, 0, 0, 0, 0, 0)
+        assert add() == (0, 0, 8, 0, 0, 0)
         mark = catalogue.find("anchor-0")
         catalogue.edit(mark.uid, {"note": "torn", "name": "Anchor"})
         catalogue.judge(mark.uid, catalogue.find("crown-0").uid, "different")
         shutil.copy(scans / "crown" / "crown-0.png", mark.source)
         (scans / "LICENSE.txt").write_text("free")
         (scans / "crown" / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n broken")
-        assert add() == (0, 1, 7, 1, 1)
+        assert add() == (0, 1, 7, 1, 1, 0)
         assert {problem.file for problem in problems if problem.left_out} == {"LICENSE.txt"}
         assert next(problem.file for problem in problems if not problem.left_out).endswith("broken.png")
         changed = catalogue.mark(mark.uid)
         assert (changed.note, changed.name, changed.source) == ("torn", "Anchor", mark.source)
         assert changed.sha256 == catalogue.find("crown-0").sha256 != mark.sha256
         assert len(catalogue.judgements(mark.uid)) == 1
-        assert add(keep=True) == (0, 8, 0, 1, 1)
+        assert add(keep=True) == (0, 8, 0, 1, 1, 0)
         assert catalogue.picture(mark.uid, "original") == (scans / "crown" / "crown-0.png").read_bytes()
         assert list(keeping.verify(catalogue)) == []
+
+
+def test_corrections_of_a_table_reach_the_catalogue_but_not_what_people_edited(tmp_path, workers):
+    scans = catalogues.write_folder(tmp_path / "scans", [("crown-0", PAIRS[2][1])])
+    table = scans / "table.csv"
+
+    def add(text):
+        table.write_text(text and f"path,name,date,place,dpi,shelf\ncrown/crown-0.png,{text}\n")
+        source = listed(table if text else scans)
+        return adding.add(catalogue, source, Settings(ink=False), workers, report=lambda problem: None)._asdict()
+
+    with Catalogue(tmp_path / "marks.db", create=True) as catalogue:
+        assert add(",1450,Basel,,")["added"] == 1
+        (mark,) = catalogue.marks()
+        assert (mark.name, mark.motif, mark.dpi, mark.extra) == ("crown-0", "", None, {})
+        catalogue.edit(mark.uid, {"place": "Bern", "note": "torn"})
+        assert add("the crown,1460,Berlin,300,B 2")["corrected"] == 1
+        found = catalogue.mark(mark.uid)
+        assert (found.name, found.date, found.place, found.dpi) == ("the crown", "1460", "Bern", 300)
+        assert (found.note, found.extra, found.added) == ("torn", {"shelf": "B 2"}, mark.added)
+        assert catalogue.count(Filter(year_from=1460)) == 1
+        assert add("the crown,1460,Berlin,300,B 2")["unchanged"] == 1
+        assert add("")["corrected"] == 1  # the folder tells the motif, and nothing else
+        assert catalogue.mark(mark.uid) == found._replace(motif="crown")
+        catalogue.edit(mark.uid, {"date": "", "dpi": "600"})
+        os.utime(mark.source, ns=(1, 1))
+        assert add("a crown,1470,Berlin,200,")["replaced"] == 1
+        found = catalogue.mark(mark.uid)
+        assert (found.name, found.motif, found.date, found.dpi) == ("a crown", "crown", "", 600)
+        assert found.extra == {"shelf": "B 2"}
+
+
+def test_catalogues_of_before_learn_what_is_new(tmp_path, workers):
+    scans = catalogues.write_folder(tmp_path / "scans", PAIRS[:2])
+    with Catalogue(tmp_path / "marks.db", create=True) as catalogue:
+        adding.add(catalogue, listed(scans / "anchor"), Settings(ink=False), workers, report=print)
+        with catalogue.transaction():
+            for mark in catalogue.marks():  # stamps had one line only
+                catalogue.correct(mark, {}, catalogue.stamps()[mark.source].partition("\n")[0])
+        catalogue.edit(catalogue.find("anchor-0").uid, {"motif": "fluke"})
+        count = adding.add(catalogue, listed(scans), Settings(ink=False), workers, report=print)
+        assert (count.replaced, count.corrected, count.unchanged) == (0, 1, 1)
+        assert [mark.motif for mark in catalogue.marks()] == ["anchor", "fluke"]
+
+
+def test_the_same_file_under_two_paths_is_found(tmp_path):
+    with catalogues.make(tmp_path / "marks.db", PAIRS[:3]) as catalogue:
+        assert catalogue.doubles() == []
+        record = next(catalogue.records())
+        with catalogue.transaction():
+            catalogue.put(record._replace(mark=record.mark._replace(uid="other", source="/elsewhere.png")))
+        assert catalogue.doubles() == [("/elsewhere.png", record.mark.source)]
 
 
 def test_two_programs_may_add_the_same_folder(tmp_path, workers):
@@ -252,7 +354,9 @@ def test_features_of_other_settings_are_refused_until_renewed(catalogue, workers
     ):
         with pytest.raises(ValueError, match=r"settings of this nrcdt, .* got .*'n_quantiles': 8.* add .* --renew"):
             use()
+    catalogue.set_about("strangers", {"marks": 8, "scores": [1.0]})
     assert adding.renew(catalogue) == 8
+    assert catalogue.about("strangers") is None
     np.testing.assert_array_equal(catalogue.vector(catalogue.marks()[0].uid), before)
     Index(catalogue).held()
 
@@ -276,6 +380,22 @@ def test_tables_for_other_programs(catalogue, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if "marks.db" not in path.name) == ["all.csv", "some.json"]
 
 
+def test_tables_keep_the_columns_that_came_in(catalogue, tmp_path):
+    first, second, *_ = catalogue.marks()
+    with catalogue.transaction():
+        catalogue.correct(first, {"extra": {"IDmotif": "4,2", "note": "from the table"}, "mm_per_pixel": 0.1})
+        catalogue.correct(second, {"extra": {"IDwmarks": "17"}})
+    keeping.export(catalogue, tmp_path / "all.CSV")
+    rows = {row["uid"]: row for row in csv.DictReader((tmp_path / "all.CSV").read_text("utf-8-sig").splitlines())}
+    columns = ("IDmotif", "IDwmarks", "note", "note (table)", "dpi")
+    assert [rows[first.uid][name] for name in columns] == ["4,2", "", "", "from the table", "254.0"]
+    assert [rows[second.uid][name] for name in columns] == ["", "17", "", "", ""]
+    with pytest.raises(ValueError, match=r"the table must be a new file; got .*all.CSV, which exists. Choose another"):
+        keeping.export(catalogue, tmp_path / "all.CSV")
+    assert keeping.export(catalogue, tmp_path / "all.CSV", Filter(motif=("anchor",)), force=True) == 2
+    assert (tmp_path / "all.CSV").read_text().count("\n") == 3
+
+
 def test_a_backup_is_the_whole_catalogue(catalogue, tmp_path):
     keeping.backup(catalogue, tmp_path / "copy.db")
     with Catalogue(tmp_path / "copy.db", readonly=True) as copy:
@@ -293,12 +413,33 @@ def test_merging(tmp_path):
         a, b = theirs.marks()[0].uid, theirs.marks()[1].uid
         theirs.judge(a, b, "similar")
         common = {mark.uid for mark in ours.marks()} & {mark.uid for mark in theirs.marks()}
-        n_new, n_old = keeping.merge(ours, theirs)
-        assert (n_new, n_old) == (len(theirs) - len(common), len(common))
+        assert keeping.merge(ours, theirs) == (len(theirs) - len(common), len(common), 0, 1, [])
         assert {mark.uid for mark in theirs.marks()} <= {mark.uid for mark in ours.marks()}
         assert len(ours.judgements()) == 1
-        assert keeping.merge(ours, theirs) == (0, len(theirs))
+        assert keeping.merge(ours, theirs) == (0, len(theirs), 0, 0, [])
         assert list(keeping.verify(ours)) == []
+
+
+def test_merging_takes_over_what_a_colleague_wrote(catalogue, tmp_path):
+    keeping.backup(catalogue, tmp_path / "copy.db")
+    with Catalogue(tmp_path / "copy.db") as theirs:
+        a, b, c = (mark.uid for mark in catalogue.marks()[:3])
+        theirs.edit(a, {"note": "torn", "place": "Bern", "dpi": "300"})
+        for one, other, verdict in ((a, b, "identical"), (a, c, "similar")):
+            theirs.judge(one, other, verdict)
+        catalogue.judge(a, b, "different", "sure")
+        name = catalogue.mark(a).name
+        found = keeping.merge(catalogue, theirs)
+        assert found[:4] == (0, 8, 1, 1)
+        assert found.conflicts == [
+            f"{a} ({name}): place is 'Basel' here and 'Bern' there",
+            f"{' and '.join(sorted((a, b)))}: judged 'different sure' here and 'identical' there",
+        ]
+        mark = catalogue.mark(a)
+        assert (mark.note, mark.place, mark.dpi) == ("torn", "Basel", 300)
+        assert catalogue.count(Filter(text="torn")) == 1
+        assert sorted(one.verdict for one in catalogue.judgements(a)) == ["different", "similar"]
+        assert keeping.merge(catalogue, theirs)[:4] == (0, 8, 0, 0)
 
 
 def test_a_file_of_the_same_name_from_elsewhere_does_not_replace_ours(tmp_path):
@@ -306,7 +447,7 @@ def test_a_file_of_the_same_name_from_elsewhere_does_not_replace_ours(tmp_path):
         catalogues.make(tmp_path / "a.db", [("crown-0", PAIRS[0][1])]) as ours,
         catalogues.make(tmp_path / "b.db", [("crown-0", PAIRS[2][1])]) as theirs,
     ):
-        assert keeping.merge(ours, theirs) == (1, 0)
+        assert keeping.merge(ours, theirs) == (1, 0, 0, 0, [])
         sources = sorted(mark.source for mark in ours.marks())
         assert sources[0] == ""
         assert any("merged from" in mark.extra for mark in ours.marks())
@@ -335,6 +476,24 @@ def test_damage_is_found_and_named(catalogue, tmp_path, damage, fault):
     (found,) = keeping.verify(catalogue)
     assert found.startswith(catalogue.numbered([1])[0].uid)
     assert re.search(fault, found), found
+
+
+def test_whoever_meets_damage_names_the_mark_and_the_way_out(catalogue, tmp_path):
+    mark = catalogue.numbered([1])[0]
+    damaged = rf"{mark.uid} \({mark.name}\) must be .*: nrcdt catalogue"
+    with sqlite3.connect(tmp_path / "marks.db") as db:
+        db.execute("UPDATE features SET vector = x'0000000000' WHERE id = 1")
+    for use in (catalogue.vectors, lambda: catalogue.vector(mark.uid), lambda: list(catalogue.records())):
+        with pytest.raises(ValueError, match=f"the features of {damaged} verify"):
+            use()
+    (found,) = keeping.verify(catalogue)
+    assert "the features must be 288 finite numbers; got 1.25. Its picture is gone" in found
+    adding.renew(catalogue)
+    assert list(keeping.verify(catalogue)) == []
+    with sqlite3.connect(tmp_path / "marks.db") as db:
+        db.execute("UPDATE pictures SET mark = x'00' WHERE id = 1")
+    with pytest.raises(ValueError, match=f"the ink of {mark.uid} .* got damaged bytes. Read it again .* remove"):
+        adding.renew(catalogue)
 
 
 # Files in bad shape.

@@ -1,7 +1,10 @@
 """`nrcdt catalogue` and what it says, as a user would meet it."""
 
+import contextlib
 import json
 import re
+import shlex
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,7 +15,7 @@ from typer.testing import CliRunner
 import catalogues
 import kill_add
 from nrcdt import cli
-from nrcdt.catalogue import calibration, evaluation
+from nrcdt.catalogue import adding, calibration, evaluation, workers
 from nrcdt.catalogue.prepare import prepare
 from nrcdt.catalogue.ranking import Search, query_of, query_of_mark, write_ink
 from nrcdt.catalogue.store import Catalogue
@@ -90,7 +93,7 @@ def test_filters_of_a_query(path, tmp_path):
         (("add", "{path}", "nowhere"), "nowhere"),
         (("edit", "{path}", "nobody"), "MARK must be the id"),
         (("export", "{path}", "table.xlsx"), "the table must end in .csv or .json"),
-        (("compare", "{path}", "crown-0", "crown-1", "-o", "a.gif"), "the picture must end in .png"),
+        (("compare", "{path}", "crown-0", "crown-1", "-o", "a.gif"), "must end in .png"),
         (("cluster", "{path}", "--groups", "99"), "n_groups must be between 1"),
         (("merge", "{path}", "none.db"), "the catalogue must exist"),
     ],
@@ -122,7 +125,7 @@ def test_the_other_commands(path, tmp_path):
     assert "note         torn" in run("edit", copy, "crown-0", "--note", "torn").output
     assert "note         torn" in run("edit", copy, "crown-0").output
     assert "2 removed; 22 marks are left" in run("remove", copy, "crown-0", "crown-1").output
-    assert "2 taken over, 22 were there; 24 marks" in run("merge", copy, path).output
+    assert "2 taken over, 22 were there, 0 of them completed, 0 judgements taken" in run("merge", copy, path).output
     assert "24 marks: features computed again" in run("add", copy, "--renew").output
 
 
@@ -134,6 +137,138 @@ def test_verify_names_damage_and_missing_files(path, tmp_path):
     assert result.exit_code == 1
     assert "1 faults" in result.output
     assert "the features must be 288 finite numbers; got 3" in result.output
+
+
+def test_following_verify_mends_the_catalogue(path, tmp_path):
+    copy = tmp_path / "a copy.db"
+    run("backup", path, copy)
+    with sqlite3.connect(copy) as db:
+        db.execute("UPDATE pictures SET mark = x'00' WHERE id = 1")
+        db.execute("UPDATE features SET vector = x'00' WHERE id = 2")
+        db.execute("UPDATE marks SET note = 'torn' WHERE id < 3")
+    said = run("verify", copy).output
+    commands = re.findall(r"Read its picture again: nrcdt catalogue (.*--again.*)", said)
+    assert len(commands) == 2
+    for command in commands:
+        assert "0 added, 1 replaced, 0 unchanged" in run(*shlex.split(command), "--jobs", 1).output
+    assert "24 marks checked, 0 faults" in run("verify", copy).output
+    with Catalogue(copy) as catalogue, Catalogue(path) as before:
+        for number in (1, 2):
+            (mark,), (old,) = catalogue.numbered([number]), before.numbered([number])
+            assert mark == old._replace(note="torn", added=mark.added)
+            np.testing.assert_allclose(catalogue.vector(mark.uid), before.vector(mark.uid), atol=1e-6)
+
+
+def test_features_computed_again_are_calibrated_again(path, tmp_path):
+    copy = tmp_path / "copy.db"
+    run("backup", path, copy)
+    with Catalogue(copy) as catalogue:
+        strangers = catalogue.about("strangers")
+        catalogue.set_about("strangers", strangers | {"scores": [0.0]})
+    assert run("add", copy, "--renew").exit_code == 0
+    with Catalogue(copy) as catalogue:
+        assert catalogue.about("strangers") == strangers
+
+
+@pytest.fixture
+def unread(monkeypatch):
+    """No picture is read: whoever adds gets a count at once."""
+    monkeypatch.setattr(workers, "Workers", lambda n: contextlib.nullcontext())
+    monkeypatch.setattr(adding, "add", lambda *args, **options: adding.Count(added=1, corrected=2))
+
+
+def test_adding_tells_odd_cells_dates_and_doubles(path, tmp_path, unread):
+    run("backup", path, tmp_path / "copy.db")
+    with Catalogue(tmp_path / "copy.db") as catalogue, catalogue.transaction():
+        record = next(catalogue.records())
+        catalogue.put(record._replace(mark=record.mark._replace(uid="other", source="/elsewhere.png")))
+    (tmp_path / "a.png").touch()
+    (tmp_path / "b.png").touch()
+    (tmp_path / "t.csv").write_text("path,date,dpi\na.png,soon,abc\nb.png,1450,300\n")
+    result = run("add", tmp_path / "copy.db", tmp_path / "t.csv")
+    assert result.exit_code == 0, result.output
+    assert "t.csv, line 2: dpi must be a number from 10 to 100000; got 'abc'." in result.output
+    assert "Dates that tell no year: 1, such as 'soon'; filters by year leave these marks out" in result.output
+    assert "Pictures that are in the catalogue more than once: 1, such as /elsewhere.png and " in result.output
+    assert "1 added, 0 replaced, 2 corrected, 0 unchanged, 0 failed; 25 marks in" in result.output
+
+
+def test_an_interrupted_add_says_what_is_in(path, folder, monkeypatch, unread):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(adding, "add", interrupted)
+    result = run("add", path, folder / "scans")
+    assert result.exit_code == 130
+    assert re.search(r"Interrupted: 24 marks are in .*marks.db. The same command goes on from here.", result.output)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("nosuch", "which is absent"),
+        ("empty.csv", "the file must have 1 to"),
+        ("empty", "FOLDER must hold pictures that can be taken; got none in"),
+        ("linked", "jug: the folder must not be a link; got one"),
+    ],
+)
+def test_a_wrong_source_leaves_no_catalogue(tmp_path, source, message):
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "jug").symlink_to(tmp_path / "empty")
+    result = run("add", tmp_path / "new.db", tmp_path / source)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_picture_by_itself_and_a_part_of_it(folder, tmp_path):
+    picture = folder / "scans" / "crown" / "crown-0.png"
+    result = run("add", tmp_path / "one.db", picture, "--drawing", "--jobs", 1, "--crop", 0, 0, 96, 60)
+    assert "1 added, 0 replaced" in result.output, result.output
+    with Catalogue(tmp_path / "one.db") as catalogue:
+        (mark,) = catalogue.marks()
+    assert mark.settings["crop"] == [0, 0, 96, 60]
+    assert mark.mark_height < 62
+
+
+def test_edits_by_command(path, tmp_path):
+    copy = tmp_path / "copy.db"
+    run("backup", path, copy)
+    result = run("edit", copy, "crown-0", "--dpi", 300, "--date", "soon")
+    assert re.search(r"dpi +300.0\n", result.output)
+    assert "Dates that tell no year: 1, such as 'soon'" in result.output
+    assert "dpi must be a number from 10 to 100000; got '3'" in run("edit", copy, "crown-0", "--dpi", 3).output
+    assert "dpi" not in run("edit", copy, "crown-0", "--dpi", "").output
+    assert "2 removed; 22 marks are left" in run("remove", copy, "crown-0", "crown-1", "crown-0").output
+    assert "What it shows, such as crown." in run("edit", "--help").output
+    assert "Only marks with this in name, motif, date, place, method," in run("export", "--help").output
+
+
+@pytest.mark.parametrize(
+    "arguments", [("query", "a.png", "--from", "9" * 26), ("export", "a.csv", "--to", -1), ("add", "a", "--jobs", -3)]
+)
+def test_numbers_out_of_range_are_refused(path, arguments):
+    command, *rest = arguments
+    result = run(command, path, *rest)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{rest[1]}'" in result.output
+
+
+def test_exports_do_not_overwrite(path, tmp_path):
+    (tmp_path / "all.csv").write_text("precious")
+    assert run("export", path, tmp_path / "all.csv").exit_code == 2
+    assert (tmp_path / "all.csv").read_text() == "precious"
+    assert run("export", path, tmp_path / "all.csv", "--force").exit_code == 0
+
+
+def test_merging_tells_what_is_contradictory(path, tmp_path):
+    for name, place in (("a", "Basel"), ("b", "Bern")):
+        run("backup", path, tmp_path / f"{name}.db")
+        run("edit", tmp_path / f"{name}.db", "crown-0", "--place", place)
+    result = run("merge", tmp_path / "a.db", tmp_path / "b.db")
+    assert re.search(r"kept as it is: \w+ \(crown-0\): place is 'Basel' here and 'Bern' there", result.output)
 
 
 def test_eval_measures_what_it_says(path, tmp_path):

@@ -83,9 +83,27 @@ def test_links_out_of_a_folder_are_refused(folder):
     assert f"path must stay inside {folder}; got {folder.parent / 'secret.png'}. Give --root" in reasons["link.png"]
     assert "path must come once; got" in reasons["twice.png"]
     assert "path must be an existing file; got" in reasons["loop.png"]
-    assert "path must stay inside" in reasons["outside"]
+    assert reasons["outside"].startswith("the folder must not be a link; got one, which is not followed. Add what")
+    assert not any(problem.left_out for problem in problems)
     entries, problems = split(folder, folder.parent)
     assert folder.parent / "secret.png" in [entry.path for entry in entries]
+
+
+def test_names_that_are_not_utf8_are_refused(folder):
+    bad = os.path.join(os.fsencode(folder), b"lily", b"bad\xff\xfe.png")
+    with open(bad, "wb"):
+        pass
+    entries, ((file, reason, left_out),) = split(folder)
+    assert len(entries) == 7
+    assert not left_out
+    assert file == os.path.join("lily", "bad\ufffd\ufffd.png")
+    assert reason.startswith("the name must be in UTF-8; got ")
+    assert reason.endswith("bad\ufffd\ufffd.png. Rename the file or its folder.")
+    reason.encode()
+
+
+def test_a_picture_by_itself(folder):
+    assert split(folder / "lily" / "b.JPG") == ([Entry(folder / "lily" / "b.JPG", "b")], [])
 
 
 def test_pipes_are_refused(folder):
@@ -136,12 +154,18 @@ def test_the_first_of_two_names_for_one_field_wins(folder):
 
 
 def test_resolutions_become_millimetres(folder):
-    text = 'path;dpi;mm_per_pixel\nlily/a.png;254;\nlily/b.JPG;;"0,2"\nloose.png;;\nPO/one.jpg;many;\nPO/two.jpg;-3;'
-    entries, problems = split(table(folder, text))
-    assert [entry.mm_per_pixel for entry in entries] == [pytest.approx(0.1), 0.2, None]
-    assert [problem.file for problem in problems] == ["table.csv, line 5", "table.csv, line 6"]
-    assert problems[0].reason == "dpi must be a positive number; got 'many'. Mend the cell, or empty it."
-    assert "got '-3'" in problems[1].reason
+    text = 'path;dpi;mm_per_pixel\nlily/a.png;254;\nlily/b.JPG;;"0,2"\nloose.png;;\nPO/one.jpg;many;\nPO/two.jpg;1e300;'
+    entries, problems = split(table(folder, f"{text}\ncrown/d.webp;;0"))
+    assert problems == []
+    assert [entry.mm_per_pixel for entry in entries] == [pytest.approx(0.1), 0.2, None, None, None, None]
+    remarks = [entry.remark for entry in entries]
+    assert remarks[:3] == ["", "", ""]
+    assert remarks[3] == (
+        "table.csv, line 5: dpi must be a number from 10 to 100000; got 'many'. Leave it empty if unknown. "
+        "The picture is taken without a resolution."
+    )
+    assert "got '1e300'" in remarks[4]
+    assert "mm_per_pixel must be a number from 0.000254 to 2.54; got '0'." in remarks[5]
 
 
 def test_names_cannot_escape(folder):
@@ -192,7 +216,7 @@ def test_paths_are_looked_for_in_the_root_as_well(folder, tmp_path):
 
 
 def test_sources_are_checked(folder):
-    with pytest.raises(ValueError, match=r"source must be a folder or a CSV file; got .*, which is absent. Check"):
+    with pytest.raises(ValueError, match=r"source must be a folder, a CSV file or a picture; got .*, which is absent"):
         listed(folder / "absent")
     with pytest.raises(ValueError, match=r"root must be a folder; got .*loose.png. Give the folder"):
         listed(folder, folder / "loose.png")

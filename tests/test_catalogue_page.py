@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 import threading
 import time
@@ -111,8 +112,10 @@ def page(chromium, address):
     page = context.new_page()
     wrong = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    refused = "status of 422"  # asked for by a test
-    page.on("console", lambda one: wrong.append(one.text) if one.type == "error" and refused not in one.text else None)
+    refused = re.compile("status of (409|422)")  # asked for by a test
+    page.on(
+        "console", lambda one: wrong.append(one.text) if one.type == "error" and not refused.search(one.text) else None
+    )
     page.on("request", lambda one: None if one.url.startswith((address, "data:", "blob:")) else wrong.append(one.url))
     yield page
     context.close()
@@ -143,6 +146,7 @@ def shown(page, selector):
 def test_filter_and_keyboard_in_the_grid(page, catalogue):
     page.goto("/")
     assert page.locator(".card").count() == N
+    assert page.locator(".switch").evaluate("node => getComputedStyle(node).overflow") == "visible"  # rings of focus
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.name") == "text"
     page.keyboard.type("mark 3")
@@ -238,8 +242,28 @@ def test_crop_and_paint_over_change_what_the_machine_sees(page, asked):
     assert page.locator("#editor .disc").count() > 5
 
 
+def test_stains_are_painted_over_by_keys(page, asked):
+    page.goto(asked)
+    page.check("[name=tool][value=erase]")
+    page.focus("[name=tool][value=erase]")
+    page.keyboard.press("Enter")
+    ring = page.locator("#editor .ring")
+    before = [float(ring.get_attribute(name)) for name in ("cx", "cy", "r")]
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp", "+"):
+        page.keyboard.press(key)
+    cx, cy, r = (float(ring.get_attribute(name)) for name in ("cx", "cy", "r"))
+    assert (cx, cy, r) == pytest.approx((before[0] + before[2], before[1] - before[2] / 2, 1.2 * before[2]))
+    page.keyboard.press(" ")
+    assert page.input_value("#erase").split()[-1] == f"{round(cx, 1):g},{round(cy, 1):g},{round(r, 1):g}"
+    page.keyboard.press("Tab")
+    assert ring.count() == 0
+
+
 def test_what_is_wrong_is_said_beside_the_form(page, asked):
     page.goto(asked)
+    for edge in ("left", "top", "right", "bottom"):
+        page.fill(f"[name={edge}]", "1e99")
+    assert page.locator("#editor .edge").count() == 1
     for edge, value in (("left", "500"), ("top", "0"), ("right", "600"), ("bottom", "90")):
         page.fill(f"[name={edge}]", value)
     page.click("text=Search again")
@@ -306,9 +330,33 @@ def test_a_judgement_is_given_by_a_key_and_kept(page, catalogue):
     page.goto("/judgements")
     assert "1 wire more" in page.inner_text("main")
     page.goto(f"/compare/{b}/{a}")
+    page.keyboard.press("4")
+    page.wait_for_selector("text=Replace twin mould")
+    assert page.evaluate("document.activeElement.innerText") == "Keep twin mould"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Replace twin mould", state="detached")
+    assert [one.verdict for one in catalogue.judgements(a)] == ["twin mould"]
     page.click("text=Take it back")
+    page.click("[role=alert] >> text=Take it back")
     page.wait_for_selector("text=Judged", state="detached")
     assert catalogue.judgements(a) == []
+
+
+def test_a_note_that_is_not_kept_is_not_lost_without_a_word(page, catalogue):
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    here = f"/compare/{uid(catalogue, 'mark 6')}/{uid(catalogue, 'mark 7')}"
+    page.goto(here)
+    page.fill("[name=note]", "wait")
+    page.click("text=Collection", no_wait_after=True)
+    page.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+    assert page.url.endswith(here)
+    assert page.input_value("[name=note]") == "wait"
+    page.fill("[name=note]", "")
+    page.click("text=Collection")
+    page.wait_for_selector(".card")
+    assert asked == ["beforeunload"]
 
 
 def test_relatives_of_a_mark_and_exports(page, catalogue):

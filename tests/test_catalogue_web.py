@@ -98,6 +98,12 @@ def copy(drawings):
     return png(distorted(drawings[0], 1, random_state=3, shift=(-5, 5))[0][2], dpi=(100, 100))
 
 
+@pytest.fixture(scope="module")
+def unscaled(drawings):
+    """The same without a resolution."""
+    return png(distorted(drawings[0], 1, random_state=3, shift=(-5, 5))[0][2])
+
+
 # The collection.
 
 
@@ -144,15 +150,35 @@ def test_ink_and_pages_are_kept_with_the_filter(client, monkeypatch):
     monkeypatch.setattr("nrcdt.catalogue.web.browse.PER_PAGE", 3)
     page = client.get("/?method=tracing&show=ink&page=2")
     assert page.text.count('class="card"') == 1
-    assert "/ink.png?v=" in page.text
+    assert re.search(r'<img class="ink" src="/mark/\w+/ink.png\?v=', page.text)
     assert '<a rel="prev" href="/?method=tracing&amp;show=ink&amp;page=1">' in page.text
     wrong = client.get("/?method=tracing&page=3")
     assert wrong.status_code == 404
     assert "page must be a number from 1 to 2" in wrong.text
 
 
+def test_a_picture_sent_from_the_filtered_grid_is_searched_there(client, copy):
+    assert "match the filter" not in client.get("/").text
+    page = client.get("/?method=rubbing&year_to=1450&show=ink").text
+    assert "Searched among the marks that match the filter" in page
+    form = re.search(r'<form class="ask-here".*?</form>', page, re.DOTALL)[0]
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form))
+    assert fields == {"method": "rubbing", "year_to": "1450"}
+    answer = send(client, copy, **fields)
+    assert [hit["name"] for hit in client.get(f"{answer.url.path}/hits.json").json()] == ["mark 5", "mark 4"]
+
+
 def test_wrong_filters_are_named(client):
-    assert "year from must be a year such as 1450; got &#39;soon&#39;" in client.get("/?year_from=soon").text
+    page = client.get("/?year_from=soon&method=rubbing")
+    assert page.status_code == 422
+    assert "year from must be a year such as 1450; got &#39;soon&#39;" in page.text
+    assert "marks of all years are shown" in page.text
+    assert page.text.count('class="card"') == 2
+    assert (
+        'name="year_from" inputmode="numeric" maxlength="4" aria-label="from year" placeholder="from" value="soon"'
+        in page.text
+    )
+    assert '<option value="rubbing" selected>' in page.text
     many = "&".join(f"motif={i}" for i in range(MAX_CHOICES + 1))
     page = client.get(f"/?{many}")
     assert page.status_code == 422
@@ -215,6 +241,21 @@ def test_a_mark_shows_all_that_is_known_and_can_be_changed(client, catalogue):
     assert catalogue.mark(uid).date == "1499"
     assert catalogue.mark(uid).place == "Basel"
     assert "1 mark match" in client.get("/?year_from=1499").text
+
+
+def test_the_resolution_of_a_mark_can_be_changed(client, catalogue):
+    uid = uid_of(catalogue, "mark 1")
+    assert re.search(r'name="dpi" [^>]*value="100"', client.get(f"/mark/{uid}").text)
+    client.post(f"/mark/{uid}/edit", data={"dpi": "200"})
+    assert catalogue.mark(uid).mm_per_pixel == pytest.approx(0.127)
+    wrong = client.post(f"/mark/{uid}/edit", data={"dpi": "0", "name": "kept"})
+    assert wrong.status_code == 409
+    assert "dpi must be a number from" in wrong.text
+    assert re.search(r'name="dpi" [^>]*value="0"', wrong.text)
+    assert 'value="kept"' in wrong.text
+    client.post(f"/mark/{uid}/edit", data={"dpi": ""})
+    assert catalogue.mark(uid).mm_per_pixel is None
+    assert re.search(r'name="dpi" [^>]*value=""', client.get(f"/mark/{uid}").text)
 
 
 @pytest.mark.parametrize(
@@ -296,8 +337,36 @@ def test_settings_that_fail_keep_the_form_and_the_answer(client, copy):
     assert 'name="left" inputmode="numeric" size="5" value="900"' in wrong.text
     assert wrong.text.count('class="hit"') == N
     assert "crop must be made of numbers" in client.post(where, data={"left": "x"}).text
+    assert "none beyond 1000000; got &#39;1e99&#39;" in client.post(where, data={"left": "1e99"}).text
     assert "polarity must be one of" in client.post(where, data={"polarity": "blue"}).text
     assert "bar_mm must be a positive length" in client.post(where, data={"bar_mm": "-3"}).text
+
+
+def test_a_picture_without_ink_is_kept_to_be_cropped(client, drawings, rng):
+    sheet = 200 + 3 * rng.normal(size=(2000, 2000))
+    sheet[600:640, 700:740] -= 60 * drawings[0][2][::4, ::4]
+    answer = send(client, png(1 - sheet / 255, compress_level=1), clean="", method="tracing")
+    where = answer.url.path
+    assert answer.status_code == 200
+    assert where.startswith("/query/q-")
+    assert "No ink was found" in answer.text
+    assert "nothing stands out. Crop the picture to the motif" in answer.text
+    assert "larger size" not in answer.text
+    assert 'class="found"' not in re.search(r"<svg.*?</svg>", answer.text, re.DOTALL)[0]
+    assert 'id="editor"' in answer.text
+    still = client.post(where, data={"left": "0", "top": "0", "right": "500", "bottom": "500"})
+    assert still.status_code == 422
+    assert "larger size" not in still.text
+    edges = {"left": "690", "top": "590", "right": "750", "bottom": "650"}
+    cropped = client.post(where, data=edges | {"method": "tracing"})
+    assert cropped.url.path == where
+    assert cropped.text.count('class="hit"') == 4
+
+
+def test_a_blank_picture_is_refused(client):
+    answer = send(client, png(np.zeros((40, 40))))
+    assert answer.status_code == 422
+    assert "the picture must show something; got one grey level" in answer.text
 
 
 def test_a_mark_finds_its_relatives_without_itself(client, catalogue):
@@ -313,19 +382,59 @@ def test_a_mark_finds_its_relatives_without_itself(client, catalogue):
 
 
 @pytest.mark.parametrize("found", [True, False])
-def test_the_answer_says_whether_the_mark_is_there(client, catalogue, copy, found, monkeypatch):
+def test_the_answer_says_whether_the_mark_is_there(client, catalogue, unscaled, found, monkeypatch):
     monkeypatch.setattr(calibration, "SAME_OVERLAP", 1.0)
     catalogue.set_about("strangers", {"marks": N, "scores": [5.0] * 40 if found else [0.001] * 40})
-    text = send(client, copy).text
-    assert ("Found: mark 2" in text) == found
-    assert ("Probably not in this collection" in text) == (not found)
+    text = send(client, unscaled).text
+    assert text.count("mark 2 is probably the same mark: ") == found
+    assert text.count("Probably not in this collection: ") == (not found)
+    assert f'class="verdict {"yes" if found else "no"}"' in text
     assert ("2.4% of marks" in text) if found else ("100% of marks" in text)
 
 
-def test_ink_that_overlaps_is_the_same_mark(client, copy):
+def test_ink_that_overlaps_is_the_same_mark(client, folder):
+    text = send(client, (folder / "2.png").read_bytes()).text
+    assert re.search(r"<h1>\s*mark 2 is probably the same mark: \d+% of the ink overlaps\.\s*</h1>", text)
+
+
+@pytest.mark.parametrize("found", [True, False, None])
+def test_the_heading_is_the_verdict_and_nothing_else(client, copy, found, monkeypatch):
+    monkeypatch.setattr("nrcdt.catalogue.web.site.in_collection", lambda *args, **more: found)
+    monkeypatch.setattr("nrcdt.catalogue.web.site.verdict", lambda *args, **more: "It is <as> said here.")
+    text = send(client, copy, method="tracing").text
+    verdict = re.search(r'<div class="verdict.*?</div>', text, re.DOTALL)[0]
+    assert re.search(r"<h1>\s*It is &lt;as&gt; said here\.\s*</h1>", verdict)
+    assert "robably" not in verdict
+    assert "ound" not in verdict
+
+
+@pytest.mark.parametrize("found", [True, False, None])
+def test_doubtful_ink_is_said_above_the_verdict(client, copy, workers, found, monkeypatch):
+    monkeypatch.setattr("nrcdt.catalogue.web.site.in_collection", lambda *args, **more: found)
+    monkeypatch.setattr("nrcdt.catalogue.web.site.verdict", lambda *args, **more: "It is said here.")
+    assert "ink is doubtful" not in send(client, copy).text
+    prepared = workers.prepare(copy, Settings(ink=False))._replace(confidence=0.29)
+    monkeypatch.setattr(workers, "prepare", lambda data, settings: prepared)
     text = send(client, copy).text
-    assert "Found: mark 2" in text
-    assert "of the ink overlaps" in text
+    assert "29% sure" in text
+    assert text.index("The ink is doubtful") < text.index('class="verdict open"')
+    assert re.search(r"doubtful.*crop.*paint over.*darker or lighter", text, re.DOTALL)
+    assert ("6 nearest marks" in text) == (found is None)
+    assert ("It is said here." in text) == (found is not None)
+
+
+def test_sizes_of_marks_that_share_little_ink_are_not_compared(client, catalogue, copy):
+    answer = send(client, copy)
+    for uid, hit in ((hit["uid"], hit) for hit in client.get(f"{answer.url.path}/hits.json").json()):
+        item = re.search(rf'<li class="hit">(?:(?!</li>).)*/mark/{uid}"(?:(?!</li>).)*</li>', answer.text, re.DOTALL)[0]
+        known = hit["size_ratio"] is not None and hit["overlap"] >= 0.5
+        assert ('class="size ' in item) == known
+        page = client.get(f"/compare/{answer.url.path.rsplit('/', 1)[1]}/{uid}").text
+        assert ('class="size ' in page) == known
+
+
+def test_hits_show_what_is_cited(client, copy):
+    assert "ref-2 · tracing" in send(client, copy).text
 
 
 def test_without_calibration_nothing_is_claimed(client, copy, monkeypatch):
@@ -398,9 +507,30 @@ def test_two_marks_are_compared_and_judged(client, catalogue):
     for path in (f"/mark/{a}", f"/mark/{b}", "/judgements", f"/compare/{b}/{a}"):
         assert "one leaf less" in client.get(path).text
     assert client.get("/judgements.json").json()[0]["name_a"].startswith("mark")
-    taken_back = client.post(f"/compare/{a}/{b}/judgement", data={"forget": "yes"})
-    assert "Judged" not in taken_back.text
-    assert catalogue.judgements() == []
+
+
+def test_a_judgement_is_replaced_or_taken_back_only_when_asked_twice(client, catalogue):
+    a, b = uid_of(catalogue, "mark 0"), uid_of(catalogue, "mark 1")
+    judge = lambda **data: client.post(f"/compare/{a}/{b}/judgement", data=data)  # noqa: E731
+    kept = lambda: [(one.verdict, one.note) for one in catalogue.judgements()]  # noqa: E731
+    assert "kept together with a verdict" in client.get(f"/compare/{a}/{b}").text
+    judge(verdict="twin mould", note="one leaf less")
+    asked = judge(verdict="different", note="two leaves less")
+    assert asked.status_code == 409
+    assert "by <strong>different</strong>?" in asked.text
+    assert ">two leaves less</textarea>" in asked.text
+    assert kept() == [("twin mould", "one leaf less")]
+    judge(verdict="note", note="only the note")
+    assert kept() == [("twin mould", "only the note")]
+    assert judge(sure="different", note="yes").status_code == 200
+    assert kept() == [("different", "yes")]
+    asked = judge(verdict="forget", note="yes")
+    assert "Take back <strong>different</strong>" in asked.text
+    assert "and its note?" in asked.text
+    assert kept() == [("different", "yes")]
+    assert "Judged" not in judge(sure="forget", note="yes").text
+    assert kept() == []
+    assert judge(verdict="note", note="no verdict").status_code == 409
 
 
 def test_sizes_are_compared_only_where_both_are_known(client, catalogue, copy, folder):
@@ -412,10 +542,10 @@ def test_sizes_are_compared_only_where_both_are_known(client, catalogue, copy, f
     key = send(client, (folder / "5.png").read_bytes()).url.path.rsplit("/", 1)[1]
     assert "identical marks cannot be told" in client.get(f"/compare/{key}/{unknown}").text
     key = send(client, copy).url.path.rsplit("/", 1)[1]
-    ratio = client.get(f"/query/{key}/hits.json").json()[0]["size_ratio"]
     page = client.get(f"/compare/{key}/{known}").text
-    assert f"size: {ratio:.2f} \u00d7" in page
-    assert ("these two are similar at best" in page) == (not 1 / 1.1 <= ratio <= 1.1)
+    assert re.search(r"size: [\d.]+( to [\d.]+)? times", page)
+    same = client.get(f"/query/{key}/hits.json").json()[0]["same_size"]
+    assert ("these two are similar at best" in page) == (not same)
 
 
 def test_wrong_judgements_are_refused(client, catalogue, copy):
@@ -436,10 +566,13 @@ def test_a_query_is_compared_but_not_judged(client, catalogue, copy, folder):
     b = uid_of(catalogue, "mark 2")
     page = client.get(f"/compare/{key}/{b}").text
     assert "this picture is not one of them" in page
+    assert "nrcdt catalogue add CATALOGUE PICTURE<" in page
     assert "hit 1 of 6" in page
     assert 'class="verdicts"' not in page
     assert client.post(f"/compare/{key}/{b}/judgement", data={"verdict": "similar"}).status_code == 404
     assert client.get(f"/compare/{b}/{key}").status_code == 404
+    client.post(f"/query/{key}", data={"clean": "on", "left": "1", "top": "2", "right": "150", "bottom": "155"})
+    assert "PICTURE --crop 1 2 150 155<" in client.get(f"/compare/{key}/{b}").text
     same = send(client, (folder / "2.png").read_bytes()).url.path.rsplit("/", 1)[1]
     assert "it is this mark" in client.get(f"/compare/{same}/{b}").text
     other = uid_of(catalogue, "mark 3")
@@ -519,6 +652,7 @@ def test_other_names_are_refused(client, host):
     answer = client.get("/", headers={"host": host})
     assert answer.status_code == 400
     assert "the host must be one of" in answer.text
+    assert "start the server with --name" in answer.text
 
 
 @pytest.mark.parametrize("host", ["LOCALHOST:99", "127.0.0.1", "[::1]:8123"])
@@ -624,6 +758,26 @@ def test_a_server_for_others_needs_a_token():
         server.needed_token("0.0.0.0", "12345")
     assert not server.is_loopback("archive.example")
     assert socket.gethostname() in server.names("0.0.0.0")
+
+
+def test_the_own_address_is_known_even_where_the_name_leads_to_this_machine_only(monkeypatch):
+    class Asked(socket.socket):
+        def connect(self, address):
+            pass
+
+        def getsockname(self):
+            return "198.51.100.7" if self.family == socket.AF_INET else "2001:db8::7", 1
+
+    def a_socket(family, kind):
+        assert kind == socket.SOCK_DGRAM
+        return Asked(family, kind)
+
+    monkeypatch.setattr(server.socket, "getaddrinfo", lambda *args: [(0, 0, 0, "", ("127.0.0.1", 0))])
+    monkeypatch.setattr(server.socket, "socket", a_socket)
+    assert server.names("0.0.0.0")[-1] == "198.51.100.7"
+    assert server.names("::")[-2:] == ["198.51.100.7", "2001:db8::7"]
+    monkeypatch.setattr(Asked, "connect", lambda self, address: (_ for _ in ()).throw(OSError))
+    assert "198.51.100.7" not in server.names("0.0.0.0")
 
 
 def test_a_port_that_is_taken_is_named(catalogue):

@@ -57,6 +57,18 @@ def same(a, b):
     return all(np.array_equal(one, other) for one, other in zip(a, b, strict=True))
 
 
+@pytest.mark.parametrize(("n", "started"), [(None, 2), (3, 3), (10_000_000, 8)])
+def test_there_are_never_many_processes(monkeypatch, n, started):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(Workers, "_started", lambda self: None)
+    assert Workers(n).n == started
+
+
+def test_a_number_of_processes_is_positive():
+    with pytest.raises(ValueError, match=r"n must be a positive number of processes; got -3. Leave it out"):
+        Workers(-3)
+
+
 def test_everything_is_kept_of_a_clean_drawing():
     data = png(paper())
     found = prepare(data, CLEAN)

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..slices import Array
 from .importers import Entry, Problem
 from .marks import METADATA, Mark
 from .prepare import Prepared, Settings, features
@@ -25,7 +26,7 @@ BATCH_SECONDS = 1.0
 class Count(NamedTuple):
     """How many pictures were added, replaced because their files had changed, left alone, and failed.
 
-    `left_out`: how many other files lay beside them.
+    `left_out`: how many other files lay beside them; `corrected`: of how many only the words had changed.
     """
 
     added: int = 0
@@ -33,6 +34,7 @@ class Count(NamedTuple):
     unchanged: int = 0
     failed: int = 0
     left_out: int = 0
+    corrected: int = 0
 
 
 def add(
@@ -42,6 +44,7 @@ def add(
     workers: Workers,
     *,
     keep: bool = False,
+    again: bool = False,
     report: Callable[[Problem], None],
     advance: Callable[[], None] = lambda: None,
 ) -> Count:
@@ -54,6 +57,7 @@ def add(
     settings : how to read the pictures
     workers : Workers
     keep : whether to store the files themselves, beside small pictures of them
+    again : whether to read pictures that have not changed, too
     report : called with every file that could not be added
     advance : called after every item
 
@@ -62,7 +66,7 @@ def add(
     Count
     """
     catalogue.check_settings()
-    adding = _Adding(catalogue, settings, keep, report, advance)
+    adding = _Adding(catalogue, settings, keep, report, advance, again)
     for entry, found in workers.map(adding.jobs(items)):
         adding.take(entry, found)
     adding.flush()
@@ -77,12 +81,13 @@ class _Adding:
         keep: bool,
         report: Callable[[Problem], None],
         advance: Callable[[], None],
+        again: bool = False,
     ) -> None:
-        self.catalogue, self.settings, self.keep = catalogue, settings, keep
+        self.catalogue, self.settings, self.keep, self.again = catalogue, settings, keep, again
         self.report, self.advance = report, advance
         self.count = Count()
         self._stamps = catalogue.stamps()
-        self._batch: list[Record] = []
+        self._batch: list[Callable[[], str]] = []
         self._since = time.monotonic()
 
     def jobs(self, items: Iterable[Entry | Problem]) -> Iterator[tuple[Any, Callable[[], bytes], Settings]]:
@@ -92,10 +97,18 @@ class _Adding:
                 self._fail(item)
                 continue
             stamp = self._stamp(item)
-            if stamp is not None and self._stamps.get(str(item.path)) == stamp:
+            seen, told = self._seen(str(item.path))
+            if stamp is None or stamp != seen or self.again:
+                yield (item, stamp or ""), partial(read_bytes, item.path), self.settings
+            elif told | _given(item) == told:
                 self._tick("unchanged")
-                continue
-            yield (item, stamp or ""), partial(read_bytes, item.path), self.settings
+            else:
+                self._store(partial(self._correct, item))
+
+    def _seen(self, source: str) -> tuple[str, dict[str, Any]]:
+        """Return what the last `add` noted about a file, and what it was told about the mark."""
+        seen, _, told = self._stamps.get(source, "").partition("\n")
+        return seen, json.loads(told or "{}")
 
     def _stamp(self, entry: Entry) -> str | None:
         try:
@@ -122,7 +135,10 @@ class _Adding:
         except (ValueError, OSError) as error:
             self._fail(Problem(str(entry.path), str(error)))
             return
-        self._batch.append(record_of(found, self.settings, entry, original, stamp))
+        self._store(partial(self._put, record_of(found, self.settings, entry, original, stamp), _given(entry)))
+
+    def _store(self, change: Callable[[], str]) -> None:
+        self._batch.append(change)
         if len(self._batch) >= BATCH or time.monotonic() - self._since > BATCH_SECONDS:
             self.flush()
 
@@ -132,18 +148,50 @@ class _Adding:
         if not batch:
             return
         with self.catalogue.transaction():
-            kinds = [self._put(record) for record in batch]
+            kinds = [change() for change in batch]
         for kind in kinds:
             self._tick(kind)
 
-    def _put(self, record: Record) -> str:
+    def _put(self, record: Record, given: dict[str, Any]) -> str:
         """Store a mark; one of the same file hands on its id, and what people wrote about it."""
-        old = self.catalogue.of_source(record.mark.source)
+        mark = record.mark
+        old = self.catalogue.of_source(mark.source)
+        _, told = self._seen(mark.source)
+        given = given | {"mm_per_pixel": mark.mm_per_pixel}
         if old is not None:
-            written = {name: getattr(old, name) for name in METADATA if getattr(old, name)}
-            record = record._replace(mark=record.mark._replace(uid=old.uid, **written))
-        self.catalogue.put(record)
+            known = {name: getattr(old, name) for name in (*METADATA, "extra", "mm_per_pixel")}
+            mark = mark._replace(uid=old.uid, **known | _changes(old, told, given))
+        self.catalogue.put(record._replace(mark=mark, stamp=_stamp(record.stamp, told | given)))
         return "added" if old is None else "replaced"
+
+    def _correct(self, entry: Entry) -> str:
+        """Store what is new in the words about a picture that is the same."""
+        old = self.catalogue.of_source(str(entry.path))
+        if old is None:  # another program was faster to remove it
+            return "unchanged"
+        (seen, told), given = self._seen(old.source), _given(entry)
+        changed = old._replace(**_changes(old, told, given))
+        self.catalogue.correct(old, _changes(old, told, given), _stamp(seen, told | given))
+        return "unchanged" if changed == old else "corrected"
+
+
+def _stamp(seen: str, told: dict[str, Any]) -> str:
+    return f"{seen}\n{json.dumps(told)}"
+
+
+def _given(entry: Entry) -> dict[str, Any]:
+    """Return what an entry tells: nothing empty, and no name that is only that of the file."""
+    names = ("name", "motif", "method", "date", "place", "reference", "extra", "mm_per_pixel")
+    given = {name: getattr(entry, name) for name in names if getattr(entry, name)}
+    return {name: value for name, value in given.items() if (name, value) != ("name", entry.path.stem)}
+
+
+def _changes(old: Mark, told: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return what is given for fields that nobody has edited: they are as the last `add` was told, or empty."""
+    told = {"name": Path(old.source).stem, "mm_per_pixel": old.mm_per_pixel} | told
+    words = {name: value for name, value in given.items() if name != "extra"}
+    words = {name: value for name, value in words.items() if getattr(old, name) == told.get(name, "")}
+    return words | {"extra": old.extra | given.get("extra", {})}
 
 
 def record_of(
@@ -179,8 +227,18 @@ def renew(catalogue: Catalogue, advance: Callable[[], None] = lambda: None) -> i
     with catalogue.transaction():
         numbers = catalogue.ids().tolist()
         for number in numbers:
-            ink = catalogue.picture(catalogue.numbered([number])[0].uid, "mark")
-            catalogue.set_vector(number, features(read_ink(ink or b"")))
+            catalogue.set_vector(number, _features(catalogue, catalogue.numbered([number])[0]))
             advance()
         catalogue.adopt_settings()
     return len(numbers)
+
+
+def _features(catalogue: Catalogue, mark: Mark) -> Array:
+    try:
+        return features(read_ink(catalogue.picture(mark.uid, "mark") or b""))
+    except Exception:  # whatever a decoder makes of damaged bytes
+        raise ValueError(
+            f"the ink of {mark.uid} ({mark.name}) must be a picture; got damaged bytes. Read it again as "
+            f"nrcdt catalogue verify {catalogue.path} says, or take it out: "
+            f"nrcdt catalogue remove {catalogue.path} {mark.uid}"
+        ) from None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..slices import Array
-from .marks import Mark
+from .describe import times
+from .marks import Filter, Mark
 from .ranking import Hit, Search, query_of_mark
 from .store import Catalogue
 
@@ -17,6 +18,8 @@ N_REGISTERED = 5
 SAME_OVERLAP = 0.75
 # How often a mark that is not in the collection may be taken for one that is.
 FALSE_ALARMS = 0.05
+# Ink that was found with less confidence than this may be something else.
+DOUBTFUL = 0.5
 
 
 def calibrate(search: Search, advance: Callable[[], None] = lambda: None) -> Array:
@@ -35,9 +38,9 @@ def calibrate(search: Search, advance: Callable[[], None] = lambda: None) -> Arr
     same = {frozenset((one.a, one.b)) for one in catalogue.judgements() if one.verdict == "identical"}
     scores = []
     for mark in catalogue.numbered(chosen):
-        strangers = [hit for hit in _others(search, mark) if not _same(mark, hit, same)]
+        strangers = [hit.score for hit in _others(search, mark) if hit.score and not _same(mark, hit, same)]
         if strangers:
-            scores.append(min(hit.score for hit in strangers))
+            scores.append(min(strangers))
         advance()
     catalogue.set_about("strangers", {"marks": len(numbers), "scores": sorted(scores)})
     return np.sort(scores)
@@ -76,34 +79,70 @@ def chance(catalogue: Catalogue, score: float) -> float | None:
     return float((1 + np.searchsorted(scores, score, "right")) / (1 + len(scores)))
 
 
-def in_collection(catalogue: Catalogue, hits: list[Hit]) -> bool | None:
-    """Say whether the best hit is the mark itself; None where the catalogue is not calibrated or too small to tell."""
-    if not hits or hits[0].registration is None:
+def in_collection(catalogue: Catalogue, hits: Sequence[Hit], confidence: float = 1.0) -> bool | None:
+    """Say whether one of the hits is the mark itself.
+
+    None where nobody can tell: the catalogue is not calibrated or too small, or the ink that was looked for was found
+    with little `confidence`, and lies on no mark.
+    """
+    best = _best(hits)
+    if best is not None and _covers(best):
+        return True
+    if not hits or hits[0].registration is None or confidence < DOUBTFUL:
         return None
-    if hits[0].registration.overlap > SAME_OVERLAP:
-        return hits[0].same_size is not False
-    found = chance(catalogue, hits[0].score)
+    if _covers(hits[0]):
+        return False
+    found = chance(catalogue, (best or hits[0]).score or 0.0)
     known = catalogue.about("strangers")
     if found is None or len(known["scores"]) < 1 / FALSE_ALARMS - 1:
         return None
-    return found <= FALSE_ALARMS and hits[0].same_size is not False
+    return best is not None and found <= FALSE_ALARMS
 
 
-def verdict(catalogue: Catalogue, hits: list[Hit]) -> str:
-    """Say in a sentence whether the best hit is the mark itself, and why."""
+def _best(hits: Sequence[Hit]) -> Hit | None:
+    """Return the best hit that has the right size, as far as anybody knows."""
+    return next((hit for hit in hits if hit.registration is not None and hit.same_size is not False), None)
+
+
+def _covers(hit: Hit) -> bool:
+    """Tell whether so much ink overlaps that it must be the same drawing, whatever its size."""
+    return hit.registration is not None and hit.registration.overlap > SAME_OVERLAP
+
+
+def verdict(
+    catalogue: Catalogue,
+    hits: Sequence[Hit],
+    confidence: float = 1.0,
+    wanted: Filter = Filter(),  # noqa: B008
+    mark: Mark | None = None,
+) -> str:
+    """Say in a sentence whether a mark is there, and why.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+    hits : best first
+    confidence : with which the ink that was looked for was found
+    wanted : Filter that the hits passed
+    mark : Mark of the catalogue whose relatives the hits are, or None
+    """
     if not hits:
-        return "No mark matches the filters."
-    best, found = hits[0], in_collection(catalogue, hits)
-    if found is None or best.registration is None:
-        return "The collection is too small, or not calibrated, to tell whether the mark is in it."
-    if best.same_size is False:
-        ratio = best.size_ratio
-        return f"Probably not in this collection: {best.mark.name} is alike, but {ratio:.2f} times as large on paper."
-    if best.registration.overlap > SAME_OVERLAP:
+        return "No mark matches the filters." if wanted != Filter() else "There is no other mark in this catalogue."
+    found, best = in_collection(catalogue, hits, confidence), _best(hits)
+    absent = "Probably not in this collection" if mark is None else "Probably no other picture of this mark is there"
+    absent = absent if wanted == Filter() else "Probably not among the marks that the filters let through"
+    if found is None:
+        return (
+            "The ink is doubtful, and so is what was found: cut the picture to the motif, or choose its polarity."
+            if confidence < DOUBTFUL
+            else "The collection is too small, or not calibrated, to tell whether the mark is in it."
+        )
+    if found and best is not None and best.registration is not None and _covers(best):
         return f"{best.mark.name} is probably the same mark: {best.registration.overlap:.0%} of the ink overlaps."
-    share = chance(catalogue, best.score)
+    if hits[0].stretch is not None and _covers(hits[0]):
+        return f"{absent}: {hits[0].mark.name} is alike, but {times(hits[0].stretch)} as large on paper."
+    near = best or hits[0]
+    share = chance(catalogue, near.score or 0.0)
     if found:
-        return f"{best.mark.name} is probably the same mark: {share:.1%} of marks that are not in it score as well."
-    return (
-        f"Probably not in this collection: {share:.0%} of marks that are not in it score as well as {best.mark.name}."
-    )
+        return f"{near.mark.name} is probably the same mark: {share:.1%} of marks that are not in it score as well."
+    return f"{absent}: {share:.0%} of marks that are not in it score as well as {near.mark.name}."

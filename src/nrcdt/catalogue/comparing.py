@@ -9,9 +9,9 @@ import numpy as np
 
 from ..registration import Registration, register, warp
 from ..slices import Array
-from .describe import millimetres, motion, turn
+from .describe import millimetres, motion, times, turn
 from .marks import Mark
-from .ranking import SAME_SIZE, query_of_mark, read_ink, size_ratio
+from .ranking import query_of_mark, read_ink, sizes_agree, stretch_on_paper
 from .store import Catalogue
 
 MARGIN = 4
@@ -23,7 +23,7 @@ class Comparison(NamedTuple):
     a: Mark
     b: Mark
     registration: Registration
-    size_ratio: float | None
+    stretch: tuple[float, float] | None
 
     def sentences(self) -> list[str]:
         """Say what was found, a line for each thing."""
@@ -31,14 +31,14 @@ class Comparison(NamedTuple):
         lines = [
             f"overlap {self.registration.overlap:.2f}, residual {self.registration.residual:.3f}",
             f"mirrored {'yes' if found.mirrored else 'no'}, turned {turn(found.rotation)}",
-            f"stretched {found.across:.3f} across and {found.down:.3f} down, sheared by {found.shear:.3f}",
+            f"stretched {found.across:.3f} across and {found.down:.3f} down, sheared by {found.shear + 0.0:.3f}",
         ]
         for mark in (self.a, self.b):
             if mark.size_mm:
                 lines.append(f"{mark.name} is {millimetres(mark.size_mm)} on paper")
-        if self.size_ratio is not None:
-            size = "the same size" if 1 / SAME_SIZE <= self.size_ratio <= SAME_SIZE else "another size"
-            lines.append(f"on paper {self.b.name} is {self.size_ratio:.2f} times as large: {size}")
+        if self.stretch is not None:
+            size = "the same size" if sizes_agree(self.stretch) else "another size"
+            lines.append(f"on paper {self.b.name} is {times(self.stretch)} as large: {size}")
         return lines
 
 
@@ -46,7 +46,7 @@ def compared(catalogue: Catalogue, a: Mark, b: Mark) -> Comparison:
     """Register two marks of a catalogue."""
     query = query_of_mark(catalogue, a)
     found = register(query.mark, read_ink(catalogue.picture(b.uid, "mark") or b""), refine=True)
-    return Comparison(a, b, found, size_ratio(query, b, found.matrix))
+    return Comparison(a, b, found, stretch_on_paper(query, b, found.matrix))
 
 
 def overlay(catalogue: Catalogue, found: Comparison) -> Array:

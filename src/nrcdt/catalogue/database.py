@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -146,6 +146,7 @@ class Database:
 
     def close(self) -> None:
         """Close the file."""
+        self._settle()
         self._db.close()
 
     def __enter__(self) -> Self:
@@ -166,6 +167,12 @@ class Database:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+            self._settle()
+
+    def _settle(self) -> None:
+        """Bring what was committed from the file beside it into the file itself, as far as nobody is reading."""
+        with suppress(sqlite3.Error):
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query."""

@@ -57,15 +57,16 @@ def motion(matrix: Array) -> Motion:
     return Motion(mirrored, across, down, along / down, float(np.degrees(np.arctan2(sine, cosine))))
 
 
-def enlargement(matrix: Array) -> float:
-    """Return how many times longer lengths become, on average: the root of the change of areas.
+def times(stretch: tuple[float, float]) -> str:
+    """Say how many times longer lengths become, at least and at most.
 
     Examples
     --------
-    >>> enlargement(np.diag([2.0, 0.5])), enlargement(np.diag([-3.0, 3.0]))
-    (1.0, 3.0)
+    >>> times((1.996, 2.001)), times((0.74, 1.35))
+    ('2.00 times', '0.74 to 1.35 times')
     """
-    return round(float(np.sqrt(abs(np.linalg.det(np.asarray(matrix)[:, :2])))), 9)
+    least, most = (f"{factor:.2f}" for factor in stretch)
+    return f"{least} times" if least == most else f"{least} to {most} times"
 
 
 def turn(degrees: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +34,12 @@ class Row(NamedTuple):
 
 
 def leave_one_out(
-    search: Search, *, n_queries: int = 1000, registered: bool = True, advance: Callable[[], None] = lambda: None
+    search: Search,
+    *,
+    n_queries: int = 1000,
+    registered: bool = True,
+    advance: Callable[[], None] = lambda: None,
+    without: Sequence[str] = (),
 ) -> list[tuple[Mark, list[bool]]]:
     """Look for the motif of marks among all others.
 
@@ -43,6 +48,7 @@ def leave_one_out(
     search : Search
     n_queries : at most so many marks are asked for, drawn at random among those whose motif has other members
     registered : whether the shortlist is registered and ranked again, as in a query
+    without : motifs that are none, such as "other": their marks are not asked for
 
     Returns
     -------
@@ -50,7 +56,7 @@ def leave_one_out(
     """
     catalogue = search.catalogue
     motifs = catalogue.motifs()
-    members = {motif for motif, n in catalogue.values_of("motif") if motif and n > 1}
+    members = {motif for motif, n in catalogue.values_of("motif") if motif and n > 1 and motif not in without}
     asked = [number for number, motif in motifs.items() if motif in members]
     chosen = np.sort(np.random.default_rng(0).permutation(len(asked))[:n_queries])
     found = []
@@ -165,11 +171,15 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    search: Search, n_queries: int = 200, n_copies: int = 50, advance: Callable[[], None] = lambda: None
+    search: Search,
+    n_queries: int = 200,
+    n_copies: int = 50,
+    advance: Callable[[], None] = lambda: None,
+    without: Sequence[str] = (),
 ) -> Evaluation:
     """Measure how well a catalogue answers: by leave-one-out for motifs, by simulated photographs for marks."""
-    plain = leave_one_out(search, n_queries=n_queries, registered=False, advance=advance)
-    ranked = leave_one_out(search, n_queries=n_queries, advance=advance)
+    plain = leave_one_out(search, n_queries=n_queries, registered=False, advance=advance, without=without)
+    ranked = leave_one_out(search, n_queries=n_queries, advance=advance, without=without)
     rows = [("features alone", row) for row in table(plain)] + [("registered", row) for row in table(ranked)]
     for by in ("motif", "method"):
         groups = table(ranked, by)
@@ -179,9 +189,10 @@ def evaluate(
 
 def rich_table(found: Evaluation) -> Any:
     """Return the rows as a table for the terminal."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    out = Table("", "group", "queries", *(f"recall@{rank}" for rank in RANKS), "mAP", title="Motifs, leaving one out")
+    names = (Column(name, overflow="fold") for name in ("", "group"))
+    out = Table(*names, "queries", *(f"recall@{rank}" for rank in RANKS), "mAP", title="Motifs, leaving one out")
     for kind, row in found.rows:
         numbers = (*row.recall, row.precision)
         out.add_row(kind, row.group.replace("[", r"\["), str(row.n), *(f"{value:.3f}" for value in numbers))

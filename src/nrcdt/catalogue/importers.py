@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from ..files import SUFFIXES
+from .marks import millimetres
 from .workers import read_bytes
 
 # Names of columns, in lower case, for each field; those of WZIS exports, which are in German, are among them.
@@ -26,7 +26,6 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "dpi": ("dpi", "ppi"),
 }
 SEPARATORS = (",", ";", "\t")
-MM_PER_INCH = 25.4
 
 
 class Entry(NamedTuple):
@@ -38,6 +37,7 @@ class Entry(NamedTuple):
     name, motif, method, date, place, reference : texts
     extra : further columns of the table, by their names
     mm_per_pixel : float, or None where the table has neither this nor a resolution in dpi
+    remark : what could not be taken from the table, and why
     """
 
     path: Path
@@ -49,6 +49,7 @@ class Entry(NamedTuple):
     reference: str = ""
     extra: dict[str, str] = {}  # noqa: RUF012
     mm_per_pixel: float | None = None
+    remark: str = ""
 
 
 class Problem(NamedTuple):
@@ -67,16 +68,16 @@ class _Refused(ValueError):
 
 
 def listed(source: Path | str, root: Path | str | None = None) -> Iterator[Entry | Problem]:
-    """List the pictures of a folder or of a table, and whatever cannot be taken.
+    """List the pictures of a folder or of a table, or a single one, and whatever cannot be taken.
 
     Parameters
     ----------
-    source : folder, or CSV file
+    source : folder, CSV file, or picture
         The folder inside `source` that holds a picture names its motif; pictures directly in `source` have none. Hidden
         files are left out. A CSV file has a header, commas, semicolons or tabs between columns, and a column `path`,
         relative to the file; WZIS exports are such tables.
     root : folder, optional
-        Only files inside it are taken: `source` itself, or the folder of the CSV file, if left out. Paths that do not
+        Only files inside it are taken: `source` itself, or the folder it is in, if left out. Paths that do not
         exist beside the CSV file are looked for here.
 
     Yields
@@ -95,22 +96,32 @@ def listed(source: Path | str, root: Path | str | None = None) -> Iterator[Entry
     """
     source = Path(source)
     if not source.exists():
-        raise ValueError(f"source must be a folder or a CSV file; got {source}, which is absent. Check the spelling.")
+        raise ValueError(
+            f"source must be a folder, a CSV file or a picture; got {_printable(source)}, which is absent. "
+            "Check the spelling."
+        )
     folder = source if source.is_dir() else source.parent
     root = Path(root or folder).resolve()
     if not root.is_dir():
         raise ValueError(f"root must be a folder; got {root}. Give the folder that holds the pictures.")
-    return _in_folder(folder, root) if source.is_dir() else _in_table(source, root)
+    if source.is_dir():
+        return _in_folder(_walk(folder), folder, root)
+    if source.suffix.lower() in SUFFIXES["image"]:
+        return _in_folder([source], folder, root)
+    return _in_table(source, root)
 
 
-def _in_folder(folder: Path, root: Path) -> Iterator[Entry | Problem]:
+def _in_folder(paths: Iterable[Path], folder: Path, root: Path) -> Iterator[Entry | Problem]:
     taken = _Taken(root)
-    for path in _walk(folder):
+    for path in paths:
         inside = path.relative_to(folder)
         try:
+            if path.is_dir():
+                raise _Refused("the folder must not be a link; got one, which is not followed. Add what it leads to.")
             yield Entry(taken.check([path]), path.stem, inside.parts[0] if len(inside.parts) > 1 else "")
         except _Refused as refused:
-            yield Problem(str(inside), str(refused), path.suffix.lower() not in SUFFIXES["image"])
+            other = path.suffix.lower() not in SUFFIXES["image"] and not path.is_dir()
+            yield Problem(_printable(inside), str(refused), other)
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -148,7 +159,8 @@ def _entries(
             cells = dict(enumerate(cell.strip() for cell in row))
             known = {field: cells.get(column, "") for field, column in columns.items()}
             path = taken.check(_candidates(known.pop("path"), source.parent, root))
-            yield _entry(path, known, {header[i]: cell for i, cell in cells.items() if i not in columns.values()})
+            entry = _entry(path, known, {header[i]: cell for i, cell in cells.items() if i not in columns.values()})
+            yield entry._replace(remark=entry.remark and f"{source.name}, line {line}: {entry.remark}")
         except _Refused as refused:
             yield Problem(f"{source.name}, line {line}", str(refused))
 
@@ -184,25 +196,16 @@ def _columns(header: list[str]) -> dict[str, int]:
 
 
 def _entry(path: Path, known: dict[str, str], extra: dict[str, str]) -> Entry:
-    mm_per_pixel, dpi = (_positive(name, known.pop(name, "")) for name in ("mm_per_pixel", "dpi"))
-    if mm_per_pixel is None and dpi is not None:
-        mm_per_pixel = MM_PER_INCH / dpi
-    name = known.pop("name", "") or path.stem
-    return Entry(
-        path, name, extra={key: cell for key, cell in extra.items() if cell}, mm_per_pixel=mm_per_pixel, **known
-    )
-
-
-def _positive(name: str, cell: str) -> float | None:
-    if not cell:
-        return None
+    scales = {unit: known.pop(unit, "") for unit in ("mm_per_pixel", "dpi")}
+    unit = "mm_per_pixel" if scales["mm_per_pixel"] else "dpi"
+    mm_per_pixel, remark = None, ""
     try:
-        value = float(cell.replace(",", "."))
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise _Refused(f"{name} must be a positive number; got {cell!r}. Mend the cell, or empty it.")
-    return value
+        mm_per_pixel = millimetres(scales[unit], unit)
+    except ValueError as error:
+        remark = f"{error} The picture is taken without a resolution."
+    name = known.pop("name", "") or path.stem
+    extra = {key: cell for key, cell in extra.items() if cell}
+    return Entry(path, name, extra=extra, mm_per_pixel=mm_per_pixel, remark=remark, **known)
 
 
 def _candidates(cell: str, *folders: Path) -> list[Path]:
@@ -225,6 +228,8 @@ class _Taken:
         if not found:
             raise _Refused(f"path must be an existing file; got {str(candidates[0])!r}. Check the spelling.")
         path = found[0]
+        if _printable(path) != str(path):
+            raise _Refused(f"the name must be in UTF-8; got {_printable(path)}. Rename the file or its folder.")
         if not path.is_relative_to(self.root):
             raise _Refused(f"path must stay inside {self.root}; got {path}. Give --root FOLDER to take it.")
         if path.suffix.lower() not in SUFFIXES["image"]:
@@ -237,6 +242,11 @@ class _Taken:
             raise _Refused(f"path must come once; got {path} again. Drop the row or the link.")
         self.seen.add(path)
         return path
+
+
+def _printable(path: Path) -> str:
+    """Path as text that can be printed and stored, whatever bytes its name has."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _resolved(path: Path) -> Path | None:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .database import plain_errors
 from .lists import FORMATS, Row, mark_rows
-from .marks import Filter, Mark
-from .prepare import BLOCKS
+from .marks import METADATA, Filter, Mark
+from .prepare import BLOCKS, Settings
 from .ranking import read_ink
-from .store import Catalogue
+from .store import Catalogue, Judgement
 
 
-def export(catalogue: Catalogue, target: Path, wanted: Filter = Filter()) -> int:  # noqa: B008
-    """Write the marks that match to a .csv or .json file. Return how many."""
+def export(catalogue: Catalogue, target: Path, wanted: Filter = Filter(), *, force: bool = False) -> int:  # noqa: B008
+    """Write the marks that match to a new .csv or .json file, or over an old one by force. Return how many."""
+    if target.exists() and not force:
+        raise ValueError(f"the table must be a new file; got {target}, which exists. Choose another, or say --force.")
     write_list(target, mark_rows(catalogue, wanted))
     return catalogue.count(wanted)
 
@@ -33,9 +36,9 @@ def write_list(target: Path, rows: Iterable[Row]) -> None:
 
 def check_table(target: Path) -> str:
     """Return the suffix of a table, .csv or .json."""
-    if target.suffix not in (".csv", ".json"):
+    if target.suffix.lower() not in (".csv", ".json"):
         raise ValueError(f"the table must end in .csv or .json; got {target.name!r}.")
-    return target.suffix
+    return target.suffix.lower()
 
 
 def write_whole(target: Path, data: bytes) -> None:
@@ -63,29 +66,68 @@ def backup(catalogue: Catalogue, target: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def merge(catalogue: Catalogue, other: Catalogue, advance: Callable[[], None] = lambda: None) -> tuple[int, int]:
-    """Take over the marks and judgements of another catalogue; marks that are there already stay as they are.
+class Merged(NamedTuple):
+    """How many marks came, were there, and had empty fields filled; how many judgements came; what is contradictory."""
 
-    Returns how many marks came, and how many were there already. All of it happens, or nothing.
+    new: int
+    old: int
+    filled: int
+    judgements: int
+    conflicts: list[str]
+
+
+def merge(catalogue: Catalogue, other: Catalogue, advance: Callable[[], None] = lambda: None) -> Merged:
+    """Take over marks and judgements of another catalogue, and what it knows of marks that are there already.
+
+    Nothing that is known here is replaced: sentences tell what the other says instead. All of it happens, or nothing.
     """
     catalogue.check_settings()
     other.check_settings()
     sources = catalogue.stamps()
-    n_new = n_old = 0
+    n_new = n_old = n_filled = 0
+    conflicts: list[str] = []
     with catalogue.transaction():
         for record in other.records():
             advance()
             if catalogue.has(record.mark.uid):
                 n_old += 1
+                n_filled += _fill(catalogue, record.mark, conflicts)
                 continue
             if record.mark.source in sources:  # another picture under the same name, of another machine
                 extra = record.mark.extra | {"merged from": record.mark.source}
                 record = record._replace(mark=record.mark._replace(source="", extra=extra))
             catalogue.put(record)
             n_new += 1
-        for judgement in other.judgements():
-            catalogue.keep(judgement)
-    return n_new, n_old
+        known = {(one.a, one.b): one for one in catalogue.judgements()}
+        n_judged = sum(_keep(catalogue, one, known.get((one.a, one.b)), conflicts) for one in other.judgements())
+    return Merged(n_new, n_old, n_filled, n_judged, conflicts)
+
+
+def _fill(catalogue: Catalogue, theirs: Mark, conflicts: list[str]) -> bool:
+    """Fill the empty fields of a mark; return whether there was something to fill in."""
+    ours = catalogue.mark(theirs.uid)
+    changes: dict[str, Any] = {"extra": theirs.extra | ours.extra}
+    for name in (*METADATA, "mm_per_pixel"):
+        here, there = getattr(ours, name), getattr(theirs, name)
+        if not here:
+            changes[name] = there
+        elif there and here != there:
+            conflicts.append(f"{ours.uid} ({ours.name}): {name} is {here!r} here and {there!r} there")
+    if ours._replace(**changes) == ours:
+        return False
+    catalogue.correct(ours, changes)
+    return True
+
+
+def _keep(catalogue: Catalogue, theirs: Judgement, ours: Judgement | None, conflicts: list[str]) -> bool:
+    """Keep a judgement unless there is one; return whether it was kept."""
+    if ours is None:
+        catalogue.keep(theirs)
+        return True
+    here, there = (f"{one.verdict} {one.note}".strip() for one in (ours, theirs))
+    if here != there:
+        conflicts.append(f"{ours.a} and {ours.b}: judged {here!r} here and {there!r} there")
+    return False
 
 
 def verify(catalogue: Catalogue, advance: Callable[[], None] = lambda: None) -> Iterator[str]:
@@ -94,23 +136,39 @@ def verify(catalogue: Catalogue, advance: Callable[[], None] = lambda: None) -> 
     for mark in catalogue.each():
         fault = _fault(catalogue, mark)
         if fault:
-            yield f"{mark.uid} ({mark.name}): {fault}. Add its picture again: {mark.source or 'it was uploaded'}"
+            yield f"{mark.uid} ({mark.name}): {fault}. {_remedy(catalogue.path, mark)}"
         advance()
 
 
 def _fault(catalogue: Catalogue, mark: Mark) -> str:
-    try:
-        ink = read_ink(catalogue.picture(mark.uid, "mark") or b"")
-        vector = catalogue.vector(mark.uid)
-    except KeyError:
+    sql = "SELECT mark, vector FROM marks JOIN pictures USING (id) JOIN features USING (id) WHERE uid = ?"
+    stored = catalogue.rows(sql, [mark.uid])
+    if not stored:
         return "the pictures or the features are missing"
+    ((picture, vector),) = stored
+    try:
+        ink = read_ink(picture)
     except Exception as error:  # whatever a decoder makes of damaged bytes
-        return f"the ink cannot be read ({error})"
+        return f"the ink cannot be read ({type(error).__name__})"
     if ink.shape != (mark.mark_height, mark.mark_width) or not ink.any():
         return f"the ink must have {mark.mark_height} x {mark.mark_width} pixels, some of them inked; got {ink.shape}"
-    if vector.shape != (sum(BLOCKS),) or not np.isfinite(vector).all():
-        return f"the features must be {sum(BLOCKS)} finite numbers; got {len(vector)}"
+    size = len(vector) / np.float32().nbytes
+    if size != sum(BLOCKS) or not np.isfinite(np.frombuffer(vector, np.float32)).all():
+        return f"the features must be {sum(BLOCKS)} finite numbers; got {size:g}"
     return ""
+
+
+def _remedy(path: Path, mark: Mark) -> str:
+    """Return the command that reads a picture again, as it was read before, or takes the mark out."""
+    if not Path(mark.source).is_file():
+        return f"Its picture is gone: take a backup, or remove the mark: nrcdt catalogue remove {path} {mark.uid}"
+    settings = Settings(**mark.settings)
+    options = [] if settings.polarity == "auto" else ["--polarity", settings.polarity]
+    options += [] if settings.ink else ["--drawing"]
+    options += [] if settings.crop is None else ["--crop", *map(str, settings.crop)]
+    options += [] if settings.bar_mm is None else ["--bar-mm", str(settings.bar_mm)]
+    command = ["nrcdt", "catalogue", "add", str(path), mark.source, "--again", *options]
+    return f"Read its picture again: {shlex.join(command)}"
 
 
 def missing_files(catalogue: Catalogue) -> list[str]:

@@ -76,20 +76,23 @@ FORMATS: dict[str, Callable[[Iterable[Row]], Iterator[str]]] = {"csv": as_csv, "
 
 
 def mark_rows(catalogue: Catalogue, wanted: Filter = Filter()) -> Iterator[Row]:  # noqa: B008
-    """Walk through the marks that match, with the judgements about each."""
+    """Walk through the marks that match, with all columns of the tables they came from, and judgements about each."""
+    columns = catalogue.columns_of_tables()
     judged: dict[str, list[Row]] = defaultdict(list)
     for one in catalogue.judgements():
         for uid, other in ((one.a, one.b), (one.b, one.a)):
             judged[uid].append({"mark": other, "verdict": one.verdict, "note": one.note, "at": one.at})
     for mark in catalogue.each(wanted):
-        yield about(mark) | {"judgements": judged.get(mark.uid, [])}
+        row = about(mark)
+        more = {f"{name} (table)" if name in row else name: mark.extra.get(name, "") for name in columns}
+        yield row | more | {"judgements": judged.get(mark.uid, [])}
 
 
 def about(mark: Mark) -> Row:
     """Return what is known about a mark."""
     width, height = mark.size_mm or (None, None)
     size = {"width_mm": width and round(width, 1), "height_mm": height and round(height, 1)}
-    more = {name: getattr(mark, name) for name in ("mm_per_pixel", "polarity", "confidence", "added", "source")}
+    more = {name: getattr(mark, name) for name in ("dpi", "mm_per_pixel", "polarity", "confidence", "added", "source")}
     return {"uid": mark.uid} | {name: getattr(mark, name) for name in METADATA} | size | more
 
 
@@ -102,9 +105,8 @@ def hit_row(rank: int, hit: Hit) -> Row:
         moved = motion(found.matrix)._asdict()
         fit |= {name: value if isinstance(value, bool) else round(value, 4) for name, value in moved.items()}
     ratio = {"size_ratio": hit.size_ratio and round(hit.size_ratio, 4), "same_size": hit.same_size}
-    return (
-        {"rank": rank, "score": round(hit.score, 4), "distance": round(hit.distance, 4)} | fit | ratio | about(hit.mark)
-    )
+    score = None if hit.score is None else round(hit.score, 4)
+    return {"rank": rank, "score": score, "distance": round(hit.distance, 4)} | fit | ratio | about(hit.mark)
 
 
 def judgement_row(catalogue: Catalogue, one: Judgement) -> Row:

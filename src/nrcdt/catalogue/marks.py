@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, NamedTuple
 
@@ -60,6 +61,11 @@ class Mark(NamedTuple):
         unit = self.mm_per_pixel / self.to_mark[0]
         return self.mark_width * unit, self.mark_height * unit
 
+    @property
+    def dpi(self) -> float | None:
+        """Resolution of the picture, in pixels per inch."""
+        return None if self.mm_per_pixel is None else round(MM_PER_INCH / self.mm_per_pixel, 3)
+
 
 JSON_COLUMNS = ("extra", "to_mark", "steps", "settings")
 COLUMNS = Mark._fields
@@ -87,23 +93,83 @@ def from_row(row: tuple[Any, ...]) -> Mark:
 
 
 def years(date: str) -> tuple[int | None, int | None]:
-    """Return the first and the last year that a date speaks of.
+    """Return the first and the last year that a date may speak of; both None where it tells no year.
 
-    Two digits behind a dash share the century of the year before; a century is given by its number.
+    Two digits behind a dash share the century of the year before if they are later; otherwise they are a month. A
+    century is given by its number, Arabic or Roman. What is before or after a year has no other end.
 
     Examples
     --------
-    >>> years("1432"), years("ca. 1450-62"), years("Basel, 12.3.1471"), years("15. Jh."), years("undated")
-    ((1432, 1432), (1450, 1462), (1471, 1471), (1401, 1500), (None, None))
+    >>> years("1432"), years("ca. 1450-62"), years("Basel, 12.3.1471"), years("1471-03-12"), years("undated")
+    ((1432, 1432), (1450, 1462), (1471, 1471), (1471, 1471), (None, None))
+    >>> years("15. Jh."), years("late 15th c"), years("XIV-XV sec."), years("vor 1450"), years("after 1500")
+    ((1401, 1500), (1401, 1500), (1301, 1500), (0, 1450), (1500, 9999))
     """
-    found = [int(year) for year in re.findall(r"(?<!\d)1\d{3}(?!\d)|(?<!\d)20\d{2}(?!\d)", date)]
-    short = re.search(r"(1\d)\d{2}\s*[-\u2013/]\s*(\d{2})(?!\d)", date)
-    if short:
-        found.append(int(short[1] + short[2]))
-    century = re.search(r"(?<!\d)(\d{1,2})\s*\.?\s*(?:th|st|nd|rd|e|es)?\s*(?:Jh|Jahrh|cent|c\.|siècle|s\.)", date)
-    if not found and century:
-        found = [100 * int(century[1]) - 99, 100 * int(century[1])]
-    return (min(found), max(found)) if found else (None, None)
+    date = _DAY.sub(r"\1", date.casefold())
+    found = [int(year) for year in _YEAR.findall(date)]
+    if not found:
+        return _centuries(date)
+    found += [int(first[:2] + last) for first, last in _SHORT.findall(date) if last > first[2:]]
+    side = _SIDE.search(date)
+    if side and len(found) == 1:
+        before = bool(side["before"]) != bool(side["not"])
+        return (FIRST_YEAR, found[0]) if before else (found[0], LAST_YEAR)
+    return min(found), max(found)
+
+
+FIRST_YEAR, LAST_YEAR = 0, 9999
+_YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d{2}(?!\d)")
+_DAY = re.compile(r"(?<!\d)(\d{4})-\d{1,2}-\d{1,2}(?!\d)")
+_SHORT = re.compile(r"(?<!\d)((?:1\d|20)\d{2})\s*[-\u2013/]\s*(\d{2})(?!\d)")
+_SIDE = re.compile(
+    r"\b(?P<not>nicht |not |non )?(?:(?P<before>vor|bis|before|until|ante|avant|prima del)|"
+    r"nach|ab|seit|after|since|from|post|apr[e\u00e8]s|dopo il)\s+(?:ca?\.?\s*)?\d{4}(?!\d)"
+)
+_NUMBER = r"(2[01]|1?\d|[ivx]+)\.?(?:th|st|nd|rd|e|es|er|eme|\u00e8me)?\.?"
+_BEHIND = r"(?:jh|jahrh|cent|c\b|sec|s\.|s\b|saec|si[e\u00e8]c|eeuw)"
+_BETWEEN = r"(?:\s*[-\u2013/]\s*(?:[^\W\d]+\s+)?|\s+(?:bis|und|to|or|and)\s+)"
+_CENTURY = re.compile(
+    rf"\b(?:{_NUMBER}{_BETWEEN})?\b{_NUMBER}[\s-]*{_BEHIND}"
+    r"|\b(?:saec|secolo|sec|si[e\u00e8]cle|siglo|s)\b\.?\s*([ivx]+)(?:\s*[-\u2013/]\s*([ivx]+))?\b"
+)
+_ROMAN = {"i": 1, "v": 5, "x": 10}
+
+
+def _centuries(date: str) -> tuple[int | None, int | None]:
+    found = _CENTURY.search(date)
+    numbers = [_century(number) for number in found.groups() if number] if found else []
+    return (100 * min(numbers) - 99, 100 * max(numbers)) if numbers else (None, None)
+
+
+def _century(number: str) -> int:
+    if number.isdigit():
+        return int(number)
+    values = [_ROMAN[letter] for letter in number]
+    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
+
+
+DPI = (10, 100_000)
+MM_PER_INCH = 25.4
+
+
+def millimetres(text: str, unit: str = "dpi") -> float | None:
+    """Return the millimetres per pixel of a resolution as typed, in "dpi" or "mm_per_pixel"; None for an empty one.
+
+    Examples
+    --------
+    >>> millimetres("12,7"), millimetres("0,2", "mm_per_pixel"), millimetres("")
+    (2.0, 0.2, None)
+    """
+    if not text.strip():
+        return None
+    low, high = DPI if unit == "dpi" else (MM_PER_INCH / DPI[1], MM_PER_INCH / DPI[0])
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise ValueError(f"{unit} must be a number from {low:g} to {high:g}; got {text!r}. Leave it empty if unknown.")
+    return MM_PER_INCH / value if unit == "dpi" else value
 
 
 class Filter(NamedTuple):

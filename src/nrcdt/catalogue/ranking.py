@@ -20,8 +20,9 @@ SHORTLIST = 50
 OVERLAP_WEIGHT = 2.0
 N_PAIRS = 400
 N_ALIGNED = 40
-# Paper shrinks and pictures are scaled by hand: the same mark keeps its size within this factor.
-SAME_SIZE = 1.1
+# Paper shrinks and pictures are scaled by hand: the same mark keeps its size within this factor. Sheets are not
+# photographed quite from above: in each direction it keeps it within the second.
+SAME_SIZE, SAME_LENGTH = 1.1, 1.2
 
 
 class Query(NamedTuple):
@@ -38,25 +39,31 @@ class Hit(NamedTuple):
     Attributes
     ----------
     mark : Mark
-    score : float
+    score : float or None
         Low for marks that are alike: sum of the distance and the residual, in units of what is usual in the catalogue,
-        and twice the share that does not overlap. Of hits that were not registered, the distance alone.
+        and twice the share that does not overlap. None for hits that were not registered.
     distance : float, between features
     registration : Registration from pixels of the query's mark to those of this one, or None
-    size_ratio : float or None
-        How many times larger this mark is on paper; None unless both pictures have a scale.
+    stretch : (float, float) or None
+        How many times longer this mark is on paper, in the direction where that is least and where it is most; None
+        unless both pictures have a scale.
     """
 
     mark: Mark
-    score: float
+    score: float | None
     distance: float
     registration: Registration | None
-    size_ratio: float | None
+    stretch: tuple[float, float] | None
+
+    @property
+    def size_ratio(self) -> float | None:
+        """How many times larger this mark is on paper, on average; None if unknown."""
+        return None if self.stretch is None else float(np.sqrt(self.stretch[0] * self.stretch[1]))
 
     @property
     def same_size(self) -> bool | None:
         """Whether the sizes on paper agree; None if unknown."""
-        return None if self.size_ratio is None else 1 / SAME_SIZE <= self.size_ratio <= SAME_SIZE
+        return None if self.stretch is None else sizes_agree(self.stretch)
 
 
 class Units(NamedTuple):
@@ -134,7 +141,7 @@ class Search:
         pairs = [pair for pair in pairs if pair[0].uid != without]
         first, rest = pairs[:n_registered], pairs[n_registered:]
         hits = self._registered(query, first) if first else []
-        hits += [Hit(mark, distance, distance, None, None) for mark, distance in rest]
+        hits += [Hit(mark, None, distance, None, None) for mark, distance in rest]
         return hits[:n]
 
     def _registered(self, query: Query, pairs: Sequence[tuple[Mark, float]]) -> list[Hit]:
@@ -147,11 +154,11 @@ class Search:
                 distance / units.distance + one.residual / units.residual + OVERLAP_WEIGHT * (1 - one.overlap),
                 distance,
                 one,
-                size_ratio(query, mark, one.matrix),
+                stretch_on_paper(query, mark, one.matrix),
             )
             for (mark, distance), one in zip(pairs, found, strict=True)
         ]
-        return sorted(hits, key=lambda hit: hit.score)
+        return sorted(hits, key=lambda hit: hit.score or 0.0)
 
     def units(self) -> Units:
         """Return the medians of distances and residuals between marks of the catalogue, from a fixed sample."""
@@ -173,9 +180,33 @@ class Search:
         return Units(float(np.median(distances)) or 1.0, float(np.median(residuals)) or 1.0)
 
 
-def size_ratio(query: Query, mark: Mark, matrix: Array) -> float | None:
-    """Return how many times as large a mark is on paper, by a map to it from a query; None if either has no scale."""
+def stretch_on_paper(query: Query, mark: Mark, matrix: Array) -> tuple[float, float] | None:
+    """Return how many times as long a mark is on paper as a query, at least and at most; None if one has no scale."""
     if query.mm_per_pixel is None or mark.mm_per_pixel is None:
         return None
-    there = mark.mm_per_pixel / mark.to_mark[0]
-    return float(np.sqrt(abs(np.linalg.det(matrix[:, :2]))) * there / query.mm_per_pixel)
+    return stretch(matrix, mark.mm_per_pixel / mark.to_mark[0] / query.mm_per_pixel)
+
+
+def stretch(matrix: Array, factor: float = 1.0) -> tuple[float, float]:
+    """Return by how much a map and then a factor make lengths grow, at least and at most.
+
+    Examples
+    --------
+    >>> stretch(np.array([[0.0, 2.0, 5.0], [0.5, 0.0, 5.0]]), 2)
+    (1.0, 4.0)
+    """
+    most, least = np.linalg.svd(np.asarray(matrix, dtype=np.float64)[:, :2], compute_uv=False) * factor
+    return float(least), float(most)
+
+
+def sizes_agree(stretch: tuple[float, float]) -> bool:
+    """Tell whether lengths that grow by these factors, at least and at most, may be those of one mark.
+
+    Examples
+    --------
+    >>> sizes_agree((0.98, 1.05)), sizes_agree((0.74, 1.35)), sizes_agree((1.5, 1.5))
+    (True, False, False)
+    """
+    least, most = stretch
+    on_average = np.sqrt(least * most)
+    return bool(1 / SAME_SIZE <= on_average <= SAME_SIZE and least >= 1 / SAME_LENGTH and most <= SAME_LENGTH)

@@ -10,8 +10,8 @@ import numpy as np
 from .. import __version__
 from ..slices import Array
 from .database import Database, now
-from .marks import COLUMNS, METADATA, VERDICTS, Filter, Mark, from_row, searched, to_row
-from .prepare import SETTINGS
+from .marks import COLUMNS, METADATA, VERDICTS, Filter, Mark, from_row, millimetres, searched, to_row
+from .prepare import BLOCKS, SETTINGS
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM marks WHERE"
 
@@ -19,7 +19,7 @@ _SELECT = f"SELECT {', '.join(COLUMNS)} FROM marks WHERE"
 class Record(NamedTuple):
     """A mark with everything that is stored of it; `mark` is a PNG, `preview` a JPEG, `original` the file itself.
 
-    `stamp` tells whether the file has changed since.
+    `stamp` tells whether the file, and what was said about it, has changed since.
     """
 
     mark: Mark
@@ -70,6 +70,7 @@ class Catalogue(Database):
 
     def adopt_settings(self) -> None:
         """Note that all features are those of this version. To be called within a transaction."""
+        self.set_about("strangers", None)
         self.set_about("settings", SETTINGS)
         self.set_about("version", __version__)
 
@@ -128,6 +129,15 @@ class Catalogue(Database):
             raise ValueError(f"column must be motif, method or place; got {column!r}.")
         return self.rows(f"SELECT {column}, count(*) FROM marks GROUP BY 1 ORDER BY 1")
 
+    def columns_of_tables(self) -> list[str]:
+        """Return the names of further columns that marks have from the tables they came with, sorted."""
+        return [name for (name,) in self.rows("SELECT DISTINCT key FROM marks, json_each(extra) ORDER BY 1")]
+
+    def doubles(self) -> list[tuple[str, str]]:
+        """Return pairs of marks, by file or name, that are the same file under two paths."""
+        name = "coalesce(nullif(source, ''), name)"
+        return self.rows(f"SELECT min({name}), max({name}) FROM marks GROUP BY sha256 HAVING count(*) > 1 ORDER BY 1")
+
     def stamps(self) -> dict[str, str]:
         """Return the stamp of every mark that came from a file, by the file."""
         return dict(self.rows("SELECT source, stamp FROM marks WHERE source != ''"))
@@ -152,16 +162,28 @@ class Catalogue(Database):
     def vectors(self, after: int = 0, limit: int = 10_000) -> tuple[Array, Array]:
         """Return numbers and features of marks with numbers beyond `after`, ascending."""
         rows = self.rows("SELECT id, vector FROM features WHERE id > ? ORDER BY id LIMIT ?", [after, limit])
-        ids = np.array([n for n, _ in rows], np.int64)
+        for number, vector in rows:
+            self._check_features(number, vector)
         vectors = np.frombuffer(b"".join(vector for _, vector in rows), np.float32)
-        return ids, vectors.reshape(len(rows), -1) if rows else vectors.reshape(0, 0)
+        return np.array([n for n, _ in rows], np.int64), vectors.reshape(len(rows), sum(BLOCKS))
+
+    def _check_features(self, number: int, vector: bytes) -> None:
+        size = sum(BLOCKS)
+        if len(vector) != np.float32().nbytes * size:
+            self.check_settings()
+            (mark,) = self.numbered([number])
+            raise ValueError(
+                f"the features of {mark.uid} ({mark.name}) must be {size} numbers; got {len(vector)} bytes. "
+                f"See how to mend them: nrcdt catalogue verify {self.path}"
+            )
 
     def vector(self, uid: str) -> Array:
         """Return the features of a mark."""
-        rows = self.rows("SELECT vector FROM features JOIN marks USING (id) WHERE uid = ?", [uid])
+        rows = self.rows("SELECT id, vector FROM features JOIN marks USING (id) WHERE uid = ?", [uid])
         if not rows:
             raise KeyError(uid)
-        return np.frombuffer(rows[0][0], np.float32)
+        self._check_features(*rows[0])
+        return np.frombuffer(rows[0][1], np.float32)
 
     def records(self) -> Iterator[Record]:
         """Walk through all marks with everything that is stored of them."""
@@ -173,6 +195,7 @@ class Catalogue(Database):
                 [number],
             )
             for vector, ink, preview, original, stamp, *row in rows:
+                self._check_features(number, vector)
                 yield Record(from_row(tuple(row)), np.frombuffer(vector, np.float32), ink, preview, original, stamp)
 
     def picture(self, uid: str, kind: str) -> bytes | None:
@@ -208,17 +231,29 @@ class Catalogue(Database):
 
     def set_vector(self, number: int, vector: Array) -> None:
         """Replace the features of a mark. To be called within a transaction."""
-        self._db.execute("UPDATE features SET vector = ? WHERE id = ?", [np.float32(vector).tobytes(), int(number)])
+        self._db.execute("INSERT OR REPLACE INTO features VALUES (?, ?)", [int(number), np.float32(vector).tobytes()])
 
     def edit(self, uid: str, changes: Mapping[str, Any]) -> Mark:
-        """Change what is known about a mark."""
-        unknown = set(changes) - set(METADATA)
+        """Change what is known about a mark: texts, and "dpi" as typed, which is empty where unknown."""
+        names = (*METADATA, "dpi")
+        unknown = set(changes) - set(names)
         if unknown:
-            raise ValueError(f"changes must be among {', '.join(METADATA)}; got {', '.join(sorted(unknown))}.")
-        mark = self.mark(uid)._replace(**changes)
+            raise ValueError(f"changes must be among {', '.join(names)}; got {', '.join(sorted(unknown))}.")
+        changes = dict(changes)
         with self.transaction():
-            for name, value in {**changes, **searched(mark)}.items():
-                self._db.execute(f"UPDATE marks SET {name} = ? WHERE uid = ?", [value, uid])
+            mark = self.mark(uid)
+            if "dpi" in changes:
+                mm_per_pixel = millimetres(str(changes.pop("dpi")))
+                if mark._replace(mm_per_pixel=mm_per_pixel).dpi != mark.dpi:  # a form may send back what it showed
+                    changes["mm_per_pixel"] = mm_per_pixel
+            return self.correct(mark, changes)
+
+    def correct(self, mark: Mark, changes: Mapping[str, Any], stamp: str | None = None) -> Mark:
+        """Change some fields of a mark, and its stamp. To be called within a transaction."""
+        mark = mark._replace(**changes)
+        row = {name: value for name, value in to_row(mark).items() if name in {*changes, *searched(mark)}}
+        for name, value in (row if stamp is None else row | {"stamp": stamp}).items():
+            self._db.execute(f"UPDATE marks SET {name} = ? WHERE uid = ?", [value, mark.uid])
         return mark
 
     def remove(self, uids: Iterable[str]) -> None:
@@ -243,8 +278,8 @@ class Catalogue(Database):
         return judgement
 
     def keep(self, judgement: Judgement) -> None:
-        """Keep a judgement of another catalogue unless there is one. To be called within a transaction."""
-        self._db.execute("INSERT OR IGNORE INTO judgements VALUES (?, ?, ?, ?, ?)", judgement)
+        """Keep a judgement of another catalogue. To be called within a transaction."""
+        self._db.execute("INSERT INTO judgements VALUES (?, ?, ?, ?, ?)", judgement)
 
     def judgements(self, uid: str | None = None) -> list[Judgement]:
         """Return all judgements, or those about one mark."""

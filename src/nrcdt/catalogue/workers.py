@@ -43,6 +43,7 @@ MAX_ERROR = 1_000
 # The arrays of an answer, in the order of the body; the preview fills the rest of it.
 ARRAYS: dict[str, tuple[str, int]] = {"mark": ("|u1", 2), "features": ("<f4", 1)}
 
+MAX_PER_CORE = 4
 MEMORY = 2_000_000_000
 MAX_OPEN_FILES = 32
 OUT_OF_MEMORY = 77
@@ -61,7 +62,7 @@ class Workers:
 
     Parameters
     ----------
-    n : number of processes; as many as there are cores if left out
+    n : number of processes, at most four per core; as many as there are cores if left out
     seconds : time for one picture
     memory : bytes that a picture may take, on top of what an idle worker takes; enforced where the system can
 
@@ -76,7 +77,10 @@ class Workers:
     """
 
     def __init__(self, n: int | None = None, *, seconds: float = 30, memory: int = MEMORY) -> None:
-        self.n = n or os.cpu_count() or 1
+        if n is not None and n < 1:
+            raise ValueError(f"n must be a positive number of processes; got {n}. Leave it out for all cores.")
+        cores = os.cpu_count() or 1
+        self.n = min(n or cores, MAX_PER_CORE * cores)
         self.seconds = seconds
         self.memory = memory
         self._lock = Lock()

@@ -105,7 +105,7 @@ def serve(
         str | None, typer.Option(help="Secret that browsers must know; made up where needed.", show_default=False)
     ] = None,
     name: Annotated[list[str] | None, typer.Option(help="Further names of this server; may be repeated.")] = None,
-    jobs: Annotated[int, typer.Option(help="Processes that read pictures; 0 for all cores.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes that read pictures; 0 for all cores.")] = 0,
 ) -> None:
     """Open a catalogue in the browser: look, query by photograph, compare, judge. Nothing leaves the machine."""
     with one_red_line():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import SOME_FAILED, complain, one_red_line, say
+from .console import SOME_FAILED, complain, one_red_line, printable, say
 from .options import (
     BarLength,
+    Crop,
     Drawing,
     File,
     MarkName,
@@ -27,9 +28,13 @@ from .options import (
 from .searching import cluster, compare, evaluate, query
 
 if TYPE_CHECKING:
-    from ..catalogue.importers import Problem
+    from ..catalogue.adding import Count
+    from ..catalogue.importers import Entry, Problem
     from ..catalogue.marks import Mark
+    from ..catalogue.prepare import Settings
     from ..catalogue.store import Catalogue
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     no_args_is_help=True, help="A collection of marks in one file: add pictures, find the relatives of a new one."
@@ -40,22 +45,26 @@ app = typer.Typer(
 def add(
     catalogue: File,
     source: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="Folder of folders named after motifs, or a CSV table.")
+        Path | None,
+        typer.Argument(metavar="FOLDER", help="Folder of folders named after motifs, a CSV table, or a picture."),
     ] = None,
     polarity: Side = Polarity.auto,
     drawing: Drawing = False,
+    crop: Crop = None,
     bar_mm: BarLength = None,
     keep: Annotated[bool, typer.Option("--keep", help="Store the files themselves, too.")] = False,
     root: Annotated[Path | None, typer.Option(help="Folder that the files of a table have to be in.")] = None,
     renew: Annotated[
         bool, typer.Option("--renew", help="First compute all features again, from the stored ink.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Processes; 0 for all cores.")] = 0,
+    again: Annotated[bool, typer.Option("--again", help="Read pictures that have not changed, too.")] = False,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes; 0 for all cores.")] = 0,
 ) -> None:
     """Add pictures; make the catalogue if there is none. Files that have not changed are skipped.
 
     The folder that holds a picture names its motif. A CSV table has a column path and, where known, name, motif, date,
-    place, method, reference, dpi; exports of WZIS are such tables.
+    place, method, reference, dpi; exports of WZIS are such tables. What has changed in the table reaches the catalogue,
+    except for what was edited there.
 
     Exit code: 0 all pictures are in the catalogue, 1 some failed, 2 nothing was done.
     """
@@ -66,39 +75,78 @@ def add(
 
         if source is None and not renew:
             raise ValueError("FOLDER must be given; got none. Name a folder or a CSV table, or say --renew.")
+        items = [] if source is None else _items(source, root)
+        count = adding.Count()
         with Catalogue(catalogue, create=source is not None) as store:
             if renew:
                 with progress_bar("features", len(store)) as advance:
                     say(f"{adding.renew(store, advance)} marks: features computed again")
-            if source is None:
-                return
-            failed = _add(store, source, Settings(polarity.value, None, (), not drawing, bar_mm), keep, root, jobs)
+            if items:
+                settings = Settings(polarity.value, crop, (), not drawing, bar_mm)
+                count = _add(store, items, settings, keep, again, jobs)
+                _tell(store, items, count)
             _calibrate(store)
-    if failed:
+    if count.failed:
         raise typer.Exit(SOME_FAILED)
 
 
-def _add(store: Catalogue, source: Path, settings: Any, keep: bool, root: Path | None, jobs: int) -> int:
-    from ..catalogue import adding
-    from ..catalogue.importers import listed
-    from ..catalogue.workers import Workers
+def _items(source: Path, root: Path | None) -> list[Entry | Problem]:
+    """List what is to be added, before there is a catalogue; refuse a source without pictures."""
+    from ..catalogue.importers import Entry, listed
 
     items = list(listed(source, root))
-    with progress_bar("add", len(items)) as advance, Workers(jobs or None) as workers:
-        count = adding.add(
-            store,
-            items,
-            settings,
-            workers,
-            keep=keep,
-            report=_report_problem,
-            advance=advance,
-        )
+    if not any(isinstance(item, Entry) for item in items):
+        for item in items:
+            _report_problem(item)  # type: ignore[arg-type]
+        raise ValueError(f"FOLDER must hold pictures that can be taken; got none in {printable(source)}.")
+    return items
+
+
+def _add(
+    store: Catalogue, items: list[Entry | Problem], settings: Settings, keep: bool, again: bool, jobs: int
+) -> Count:
+    from ..catalogue import adding
+    from ..catalogue.workers import Workers
+
+    try:
+        with progress_bar("add", len(items)) as advance, Workers(jobs or None) as workers:
+            return adding.add(
+                store, items, settings, workers, keep=keep, again=again, report=_report_problem, advance=advance
+            )
+    except KeyboardInterrupt:
+        complain(f"Interrupted: {len(store)} marks are in {store.path}. The same command goes on from here.")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _tell(store: Catalogue, items: list[Entry | Problem], count: Count) -> None:
+    """Say what was added, and what a user should know about it."""
+    from ..catalogue.importers import Entry
+
+    entries = [item for item in items if isinstance(item, Entry)]
+    for remark in filter(None, (entry.remark for entry in entries)):
+        complain(remark)
+    _tell_odd_dates([entry.date for entry in entries])
+    doubles = store.doubles() if count.added else []
+    if doubles:
+        first, second = doubles[0]
+        say(f"Pictures that are in the catalogue more than once: {len(doubles)}, such as {first} and {second}")
+    corrected = f"{count.corrected} corrected, " if count.corrected else ""
     say(
-        f"{count.added} added, {count.replaced} replaced, {count.unchanged} unchanged, {count.failed} failed; "
-        f"{len(store)} marks in {store.path}"
+        f"{count.added} added, {count.replaced} replaced, {corrected}{count.unchanged} unchanged, "
+        f"{count.failed} failed; {len(store)} marks in {store.path}"
     )
-    return count.failed
+
+
+def _tell_odd_dates(dates: list[str]) -> None:
+    """Say how many dates tell no year."""
+    from ..catalogue.marks import years
+
+    odd = [date for date in dates if date and years(date) == (None, None)]
+    if odd:
+        say(
+            f"Dates that tell no year: {len(odd)}, such as {odd[0]!r}; filters by year leave these marks out. "
+            "Write 1450, 1450-62, before 1450 or 15th century."
+        )
 
 
 def _report_problem(problem: Problem) -> None:
@@ -127,17 +175,18 @@ for command in (query, compare, cluster):
 def edit(
     catalogue: File,
     mark: MarkName,
-    name: Annotated[str | None, typer.Option()] = None,
-    motif: Annotated[str | None, typer.Option()] = None,
-    date: Annotated[str | None, typer.Option()] = None,
-    place: Annotated[str | None, typer.Option()] = None,
-    method: Annotated[str | None, typer.Option()] = None,
-    reference: Annotated[str | None, typer.Option()] = None,
-    note: Annotated[str | None, typer.Option()] = None,
+    name: Annotated[str | None, typer.Option(help="Name by which the mark can be asked for.")] = None,
+    motif: Annotated[str | None, typer.Option(help="What it shows, such as crown.")] = None,
+    date: Annotated[str | None, typer.Option(help="Date, such as 1432, 1450-62, before 1450 or 15th century.")] = None,
+    place: Annotated[str | None, typer.Option(help="Where the paper was used or made.")] = None,
+    method: Annotated[str | None, typer.Option(help="How the picture was made, such as tracing.")] = None,
+    reference: Annotated[str | None, typer.Option(help="Number in a repertory, such as Briquet 1234.")] = None,
+    note: Annotated[str | None, typer.Option(help="Whatever else is worth knowing.")] = None,
+    dpi: Annotated[str | None, typer.Option(help="Resolution of the picture, in dots per inch.")] = None,
 ) -> None:
-    """Change what is known about a mark; without options, show it."""
+    """Change what is known about a mark; without options, show it. An empty text, "", means unknown."""
     given = {"name": name, "motif": motif, "date": date, "place": place}
-    given |= {"method": method, "reference": reference, "note": note}
+    given |= {"method": method, "reference": reference, "note": note, "dpi": dpi}
     with one_red_line():
         from ..catalogue.store import Catalogue
 
@@ -145,12 +194,13 @@ def edit(
         with Catalogue(catalogue, readonly=not changes) as store:
             found = store.find(mark)
             _show_mark(store.edit(found.uid, changes) if changes else found)
+            _tell_odd_dates([changes.get("date", "")])
 
 
 def _show_mark(mark: Mark) -> None:
     from ..catalogue.lists import about
 
-    for key, value in about(mark).items():
+    for key, value in (mark.extra | about(mark)).items():
         if value not in ("", None, {}):
             say(f"{key:12} {value}")
 
@@ -165,8 +215,8 @@ def remove(
         from ..catalogue.store import Catalogue
 
         with Catalogue(catalogue) as store:
-            found = [store.find(mark) for mark in marks]
-            store.remove(mark.uid for mark in found)
+            found = {store.find(mark).uid for mark in marks}
+            store.remove(found)
             say(f"{len(found)} removed; {len(store)} marks are left")
 
 
@@ -175,15 +225,20 @@ def merge(
     catalogue: File,
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="Catalogue to take marks and judgements from.")],
 ) -> None:
-    """Take over the marks and judgements of another catalogue, which stays as it is."""
+    """Take over marks, judgements, and what was unknown here from another catalogue, which stays as it is."""
     with one_red_line():
         from ..catalogue.keeping import merge as run
         from ..catalogue.store import Catalogue
 
         with Catalogue(catalogue) as store, Catalogue(other, readonly=True) as second:
             with progress_bar("merge", len(second)) as advance:
-                n_new, n_old = run(store, second, advance)
-            say(f"{n_new} taken over, {n_old} were there; {len(store)} marks in {catalogue}")
+                merged = run(store, second, advance)
+            for conflict in merged.conflicts:
+                complain(f"kept as it is: {conflict}")
+            say(
+                f"{merged.new} taken over, {merged.old} were there, {merged.filled} of them completed, "
+                f"{merged.judgements} judgements taken over; {len(store)} marks in {catalogue}"
+            )
             _calibrate(store)
 
 
@@ -197,6 +252,7 @@ def export(
     place: Place = None,
     since: Since = None,
     until: Until = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a table that exists.")] = False,
 ) -> None:
     """Write what is known about marks, with sizes and judgements."""
     with one_red_line():
@@ -204,7 +260,8 @@ def export(
         from ..catalogue.store import Catalogue
 
         with Catalogue(catalogue, readonly=True) as store:
-            say(f"{run(store, out, filter_of(text, motif, method, place, since, until))} marks written to {out}")
+            wanted = filter_of(text, motif, method, place, since, until)
+            say(f"{run(store, out, wanted, force=force)} marks written to {out}")
 
 
 @app.command()

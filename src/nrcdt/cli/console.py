@@ -35,6 +35,25 @@ def one_red_line() -> Iterator[None]:
         raise typer.Exit(NOTHING_WRITTEN) from None
 
 
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Put the name of a file before what is wrong with it."""
+    try:
+        yield
+    except FAILURES as error:
+        raise ValueError(f"{printable(path)}: {reason(error)}") from error
+
+
+def check_output(path: Path | None, *suffixes: str) -> None:
+    """Refuse a file that cannot be written, before any work is done for it."""
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        raise ValueError(f"the file to write must end in {' or '.join(suffixes)}; got {path.name!r}. Name another.")
+    if not path.parent.is_dir():
+        raise ValueError(f"the folder of {path.name} must exist; got {printable(path.parent)}. Make it first.")
+
+
 def report(path: Path, error: BaseException) -> None:
     """Name a file and what is wrong with it."""
     complain(f"{printable(path)}: {reason(error).replace('X[0]', 'the sample')}")

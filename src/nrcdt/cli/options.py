@@ -32,12 +32,15 @@ MarkName = Annotated[
 Side = Annotated[Polarity, typer.Option(help="Which side of the paper is ink.")]
 Drawing = Annotated[bool, typer.Option("--drawing", help="Clean drawings: whatever is not paper is ink.")]
 BarLength = Annotated[float | None, typer.Option(help="Length of the scale bar in the pictures, in millimetres.")]
+Crop = Annotated[
+    tuple[int, int, int, int] | None, typer.Option(metavar="LEFT TOP RIGHT BOTTOM", help="Part to look at, in pixels.")
+]
 Motif = Annotated[list[str] | None, typer.Option(help="Only this motif; may be repeated.")]
 Method = Annotated[list[str] | None, typer.Option(help="Only this method; may be repeated.")]
 Place = Annotated[list[str] | None, typer.Option(help="Only this place; may be repeated.")]
-Since = Annotated[int | None, typer.Option("--from", help="Only marks dated to this year or later.")]
-Until = Annotated[int | None, typer.Option("--to", help="Only marks dated to this year or earlier.")]
-Text = Annotated[str, typer.Option(help="Only marks with this in name, motif, place, reference or note.")]
+Since = Annotated[int | None, typer.Option("--from", min=0, max=9999, help="Only marks dated to this year or later.")]
+Until = Annotated[int | None, typer.Option("--to", min=0, max=9999, help="Only marks dated to this year or earlier.")]
+Text = Annotated[str, typer.Option(help="Only marks with this in name, motif, date, place, method, reference or note.")]
 
 
 @contextmanager

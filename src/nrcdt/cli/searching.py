@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
-from .console import NOTHING_WRITTEN, OUTPUT, complain, one_red_line, say
+from .console import NOTHING_WRITTEN, OUTPUT, check_output, complain, named, one_red_line, say
 from .options import (
     BarLength,
+    Crop,
     Drawing,
     File,
     MarkName,
@@ -28,8 +29,12 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..catalogue.marks import Filter
     from ..catalogue.ranking import Hit
     from ..catalogue.store import Catalogue
+
+N_NAMED = 20
+WHOLE = ("rank", "id", "score", "overlap")
 
 
 def query(
@@ -39,9 +44,7 @@ def query(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also save the hits: .csv or .json.")] = None,
     polarity: Side = Polarity.auto,
     drawing: Drawing = False,
-    crop: Annotated[
-        tuple[int, int, int, int] | None, typer.Option(metavar="LEFT TOP RIGHT BOTTOM", help="Part to look at.")
-    ] = None,
+    crop: Crop = None,
     bar_mm: BarLength = None,
     text: Text = "",
     motif: Motif = None,
@@ -52,6 +55,7 @@ def query(
 ) -> None:
     """Find the relatives of a mark, whatever its rotation, size, shear or mirror image."""
     with one_red_line():
+        from ..catalogue.calibration import verdict
         from ..catalogue.keeping import write_list
         from ..catalogue.lists import hit_row
         from ..catalogue.prepare import Settings
@@ -59,39 +63,55 @@ def query(
         from ..catalogue.store import Catalogue
         from ..catalogue.workers import Workers, read_bytes
 
-        data = read_bytes(picture)
+        check_output(out, ".csv", ".json")
         with Catalogue(catalogue, readonly=True) as store, Workers(1) as workers:
-            found = workers.prepare(data, Settings(polarity.value, crop, (), not drawing, bar_mm))
             wanted = filter_of(text, motif, method, place, since, until)
-            hits = Search(store).query(query_of(found), wanted, n=max(n, 1))
-            _show_hits(store, hits[:n], found)
+            _refuse_unknown(store, wanted)
+            with named(picture):
+                found = workers.prepare(read_bytes(picture), Settings(polarity.value, crop, (), not drawing, bar_mm))
+            hits = Search(store).query(query_of(found), wanted, n=n)
+            _show_hits(hits, found)
+            say(verdict(store, hits, found.confidence, wanted))
             if out is not None:
-                write_list(out, (hit_row(rank, hit) for rank, hit in enumerate(hits[:n], 1)))
+                write_list(out, (hit_row(rank, hit) for rank, hit in enumerate(hits, 1)))
 
 
-def _show_hits(store: Catalogue, hits: list[Hit], found: Any) -> None:
-    from ..catalogue.calibration import verdict
+def _refuse_unknown(store: Catalogue, wanted: Filter) -> None:
+    """Refuse to look among marks that cannot be there."""
+    for name, values in (("motif", wanted.motif), ("method", wanted.method), ("place", wanted.place)):
+        known = [value for value, _ in store.values_of(name) if value]
+        for value in set(values) - set(known):
+            some = ", ".join(known[:N_NAMED]) + (", ..." if len(known) > N_NAMED else "")
+            raise ValueError(f"--{name} must be one that marks have; got {value!r}. There are: {some or 'none'}.")
+    first, last = wanted.year_from, wanted.year_to
+    if first is not None and last is not None and first > last:
+        raise ValueError(f"--from must not be after --to; got {first} and {last}. Exchange them.")
+
+
+def _show_hits(hits: list[Hit], found: Any) -> None:
+    from ..catalogue.calibration import DOUBTFUL
 
     for step in found.steps:
         say(f"  {step}")
-    if found.confidence < 0.5:
+    if found.confidence < DOUBTFUL:
         say(f"The ink was found with a confidence of {found.confidence:.2f} only: try --crop or --polarity.")
     rows = [{"rank": str(rank)} | _cells(hit) for rank, hit in enumerate(hits, 1)]
     shown = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
-    table = Table(*shown)
+    table = Table(*(Column(name, overflow="fold", no_wrap=name in WHOLE) for name in shown))
     for row in rows:
         table.add_row(*(row[name].replace("[", r"\[") for name in shown))
-    OUTPUT.print(table)
-    say(verdict(store, hits))
+    if rows:
+        OUTPUT.print(table)
 
 
 def _cells(hit: Hit) -> dict[str, str]:
     """Return a row of the table; columns that are empty throughout are left out."""
     mark, size = hit.mark, hit.mark.size_mm
     cells = {"id": mark.uid[:8], "name": mark.name, "motif": mark.motif, "date": mark.date, "place": mark.place}
+    cells |= {"method": mark.method, "reference": mark.reference}
     cells["size, mm"] = f"{size[0]:.0f} x {size[1]:.0f}" if size else ""
     return cells | {
-        "score": f"{hit.score:.2f}",
+        "score": "" if hit.score is None else f"{hit.score:.2f}",
         "overlap": f"{hit.registration.overlap:.2f}" if hit.registration else "",
     }
 
@@ -107,6 +127,7 @@ def compare(
         from ..catalogue.comparing import compared, save_overlay
         from ..catalogue.store import Catalogue
 
+        check_output(out, ".png")
         with Catalogue(catalogue, readonly=True) as store:
             found = compared(store, store.find(a), store.find(b))
             for line in found.sentences():
@@ -129,6 +150,7 @@ def cluster(
         from ..catalogue.lists import about
         from ..catalogue.store import Catalogue
 
+        check_output(out, ".csv", ".json")
         with Catalogue(catalogue, readonly=True) as store:
             ids, found = clusters(Index(store), groups, reach)
             marks = store.numbered(ids)
@@ -152,13 +174,16 @@ def _show_groups(rows: list[dict[str, Any]]) -> None:
             say(f"group {group}: {len(named)} marks: {', '.join(named[:8])}{', ...' if len(named) > 8 else ''}")
         else:
             alone += 1
-    say(f"{alone} marks stand alone.")
+    say(f"{alone} mark{' stands' if alone == 1 else 's stand'} alone.")
 
 
 def evaluate(
     catalogue: File,
     queries: Annotated[int, typer.Option(min=1, help="At most so many marks are asked for.")] = 200,
     copies: Annotated[int, typer.Option(min=0, help="Simulated photographs of marks of the collection.")] = 50,
+    without: Annotated[
+        list[str] | None, typer.Option(help="Motif that is none, such as 'other': not asked for; may be repeated.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the numbers: .json.")] = None,
 ) -> None:
     """Measure how well the catalogue answers: every mark is left out and looked for among the others."""
@@ -168,8 +193,9 @@ def evaluate(
         from ..catalogue.ranking import Search
         from ..catalogue.store import Catalogue
 
+        check_output(out, ".json")
         with Catalogue(catalogue, readonly=True) as store, progress_bar("eval", None) as advance:
-            found = run(Search(store), queries, copies, advance)
+            found = run(Search(store), queries, copies, advance, without or ())
         if not found.rows and not found.copies:
             complain("Nothing can be measured: no motif has two marks, and no copies were asked for.")
             raise typer.Exit(NOTHING_WRITTEN)

@@ -15,7 +15,7 @@ from .browse import of
 from .forms import Values, form_of, read_filter, read_form, read_settings, read_upload
 from .pictures import FIRST, shown_as, tinted
 from .render import picture
-from .site import Question
+from .site import NoInk, Question, Site
 
 UNUSABLE = 422
 
@@ -39,10 +39,17 @@ async def ask(request: Request) -> Response:
         try:
             data, settings, wanted = await read_upload(form), read_settings(fields), read_filter(fields)
             async with turn:
-                question = await run_in_threadpool(site.ask, data, settings, wanted)
+                question = await run_in_threadpool(_asked, site, data, settings, wanted)
         except ValueError as error:
             return await run_in_threadpool(_new, request, fields, str(error), UNUSABLE)
     return RedirectResponse(f"/query/{question.key}", 303)
+
+
+def _asked(site: Site, data: bytes, settings: Settings, wanted: Filter) -> Question:
+    try:
+        return site.ask(data, settings, wanted)
+    except NoInk as error:
+        return site.keep_without_ink(data, settings, wanted, str(error))
 
 
 async def relatives(request: Request) -> Response:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ..marks import METADATA, Mark
+from ..marks import METADATA, Filter, Mark
 from ..prepare import Settings
 from ..ranking import read_ink
 from ..store import Judgement
-from .forms import form_of, read_filter, read_form, read_text
+from .forms import Values, form_of, read_filter, read_form, read_text
 from .pictures import FIRST, shown_as, tinted
 from .render import Pages, picture
 from .site import Site
@@ -31,7 +31,7 @@ def of(request: Request) -> tuple[Site, Pages]:
 def grid(request: Request) -> Response:
     """Show the marks that match a filter, a page at a time."""
     site, pages = of(request)
-    wanted = read_filter(request.query_params)
+    wanted, form, sentence = _filter(request)
     n = site.catalogue.count(wanted)
     n_pages = max(1, -(-n // PER_PAGE))
     page = _page(request, n_pages)
@@ -39,15 +39,28 @@ def grid(request: Request) -> Response:
     show = request.query_params.get("show")
     return pages(
         "grid.html",
+        422 if sentence else 200,
         marks=marks,
         wanted=wanted,
-        form=form_of(Settings(), wanted),
+        form=form,
+        sentence=sentence,
         facets=site.facets(),
         n=n,
         page=page,
         n_pages=n_pages,
         show=show if show in SHOWN else SHOWN[0],
     )
+
+
+def _filter(request: Request) -> tuple[Filter, Values | QueryParams, str]:
+    """Return what is wanted, the fields of the form, and what is wrong: a year that is none is left out, and said."""
+    given = request.query_params
+    try:
+        wanted = read_filter(given)
+        return wanted, form_of(Settings(), wanted), ""
+    except ValueError as error:
+        rest = QueryParams([(name, value) for name, value in given.multi_items() if not name.startswith("year_")])
+        return read_filter(rest), given, str(error)
 
 
 def _page(request: Request, n_pages: int) -> int:
@@ -61,17 +74,22 @@ def mark_page(request: Request) -> Response:
     """Show all that is known about a mark."""
     site, _ = of(request)
     mark = site.mark(request.path_params["uid"])
-    return _mark_page(request, mark, mark._asdict())
+    return _mark_page(request, mark, _fields(mark))
 
 
 def _mark_page(
-    request: Request, mark: Mark, form: Mapping[str, Any], sentence: str = "", status: int = 200
+    request: Request, mark: Mark, form: Mapping[str, str], sentence: str = "", status: int = 200
 ) -> Response:
     site, pages = of(request)
     judged = [(one, _other(site, one, mark.uid)) for one in site.catalogue.judgements(mark.uid)]
     original = site.catalogue.picture(mark.uid, "original") is not None
     values = {"side": site.side(mark.uid), "judged": judged, "original": original, "sentence": sentence}
     return pages("mark.html", status, mark=mark, form=form, facets=site.facets(), **values)
+
+
+def _fields(mark: Mark) -> dict[str, str]:
+    dpi = "" if mark.dpi is None else f"{mark.dpi:.12g}"
+    return {name: getattr(mark, name) for name in METADATA} | {"dpi": dpi}
 
 
 def _other(site: Site, judgement: Judgement, uid: str) -> Mark:
@@ -83,11 +101,11 @@ async def edit(request: Request) -> Response:
     site, _ = of(request)
     form = await read_form(request)
     mark = await run_in_threadpool(site.mark, request.path_params["uid"])
-    changes = {name: read_text(form, name) for name in METADATA if name in form}
+    changes = {name: read_text(form, name) for name in (*METADATA, "dpi") if name in form}
     try:
         await run_in_threadpool(site.catalogue.edit, mark.uid, changes)
     except ValueError as error:
-        return await run_in_threadpool(_mark_page, request, mark, mark._asdict() | changes, str(error), 409)
+        return await run_in_threadpool(_mark_page, request, mark, _fields(mark) | changes, str(error), 409)
     site.forget_facets()
     return RedirectResponse(f"/mark/{mark.uid}", 303)
 

@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ...registration import Registration
-from ..describe import enlargement, motion
-from ..ranking import SAME_SIZE
+from ..describe import motion, times
+from ..marks import VERDICTS
+from ..ranking import sizes_agree, stretch
 from ..store import Judgement
 from .browse import of
 from .forms import read_form, read_text
@@ -24,6 +25,8 @@ SIZE = 720
 THUMB = 160
 # Sides of two pictures next to each other, in pixels of the page.
 BESIDE = 340
+# What a form may ask for instead of a verdict.
+NOTE, FORGET = "note", "forget"
 LAYERS = ("a.png", "b.png", "difference.png", "thumb.png")
 
 
@@ -54,12 +57,14 @@ def compare(request: Request) -> Response:
     return _compare(request)
 
 
-def _compare(request: Request, note: str | None = None, sentence: str = "", status: int = 200) -> Response:
+def _compare(
+    request: Request, note: str | None = None, sentence: str = "", confirm: str = "", status: int = 200
+) -> Response:
     site, pages = of(request)
     a, b = _sides(request)
     found = site.registration(a, b)
     laid = sheet(a.ink, b.ink, found.matrix, SIZE)
-    judgement = _judgement(site, a, b)
+    judgement = _judgement(site, a.key, b.key)
     return pages(
         "compare.html",
         status,
@@ -75,8 +80,10 @@ def _compare(request: Request, note: str | None = None, sentence: str = "", stat
         judgement=judgement,
         note=note if note is not None else judgement.note if judgement else "",
         twin=_twin(site, a),
+        crop=_crop(site, a),
         place=_place(request, b),
         sentence=sentence,
+        confirm=confirm if judgement else "",
     )
 
 
@@ -88,8 +95,8 @@ def _sides(request: Request) -> tuple[Side, Side]:
     return a, b
 
 
-def _judgement(site: Site, a: Side, b: Side) -> Judgement | None:
-    return next((one for one in site.catalogue.judgements(b.key) if a.key in (one.a, one.b)), None)
+def _judgement(site: Site, a: str, b: str) -> Judgement | None:
+    return next((one for one in site.catalogue.judgements(b) if a in (one.a, one.b)), None)
 
 
 def _twin(site: Site, a: Side) -> str | None:
@@ -99,6 +106,11 @@ def _twin(site: Site, a: Side) -> str | None:
         return None
     same = question.prepared.sha256
     return next((hit.mark.uid for hit in question.hits if hit.mark.sha256 == same), None)
+
+
+def _crop(site: Site, a: Side) -> tuple[int, int, int, int] | None:
+    question = site.questions.get(a.key)
+    return question.settings.crop if question else None
 
 
 def _place(request: Request, b: Side) -> Place | None:
@@ -128,8 +140,8 @@ def _on_paper(a: Side, b: Side, found: Registration) -> dict[str, Any] | None:
     if a.unit is None or b.unit is None:
         return None
     factor = b.unit / a.unit
-    ratio = enlargement(found.matrix) * factor
-    return {"factor": factor, "ratio": ratio, "same": 1 / SAME_SIZE <= ratio <= SAME_SIZE}
+    lengths = stretch(found.matrix, factor)
+    return {"factor": factor, "times": times(lengths), "same": sizes_agree(lengths)}
 
 
 def layer(request: Request) -> Response:
@@ -150,20 +162,33 @@ def layer(request: Request) -> Response:
 
 
 async def judge(request: Request) -> Response:
-    """Keep a judgement about two marks, or take it back."""
+    """Keep a judgement about two marks, or take it back; ask first where another one would be lost."""
     site, _ = of(request)
     form = await read_form(request)
     a, b = request.path_params["a"], request.path_params["b"]
-    verdict, note = read_text(form, "verdict"), read_text(form, "note")
+    wanted, sure, note = (read_text(form, name) for name in ("verdict", "sure", "note"))
     try:
-        for uid in (a, b):
-            await run_in_threadpool(site.mark, uid)
-        if read_text(form, "forget"):
-            await run_in_threadpool(site.catalogue.forget, a, b)
-        else:
-            await run_in_threadpool(site.catalogue.judge, a, b, verdict, note)
+        confirm = await run_in_threadpool(_judge, site, a, b, sure or wanted, note, bool(sure))
     except ValueError as error:
-        return await run_in_threadpool(_compare, request, note, str(error), 409)
+        return await run_in_threadpool(_compare, request, note, str(error), status=409)
+    if confirm:
+        return await run_in_threadpool(_compare, request, note, confirm=wanted, status=409)
     of_question = request.query_params.get("of")
     query = "?" + urlencode({"of": of_question}) if of_question else ""
     return RedirectResponse(f"/compare/{a}/{b}{query}", 303)
+
+
+def _judge(site: Site, a: str, b: str, wanted: str, note: str, sure: bool) -> bool:
+    """Do as is wanted, a verdict, "note" or "forget"; or return True, and do nothing, where that must be confirmed."""
+    for uid in (a, b):
+        site.mark(uid)
+    old = _judgement(site, a, b)
+    if old and wanted == NOTE:
+        wanted = old.verdict
+    if old and not sure and wanted in (*VERDICTS, FORGET) and wanted != old.verdict:
+        return True
+    if wanted == FORGET:
+        site.catalogue.forget(a, b)
+    else:
+        site.catalogue.judge(a, b, wanted, note)
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +20,7 @@ Values = ImmutableMultiDict[str, Any]
 MAX_TEXT = 10_000
 MAX_FIELDS = 40
 MAX_CHOICES = 50
+MAX_NUMBER = 1_000_000
 EDGES = ("left", "top", "right", "bottom")
 
 
@@ -128,10 +130,13 @@ def read_settings(values: Values) -> Settings:
 
 
 def _number(name: str, text: str) -> float:
-    try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        raise ValueError(f"{name} must be made of numbers; got {text!r}. Empty the field to do without.") from None
+    with suppress(ValueError):
+        number = float(text.replace(",", "."))
+        if abs(number) <= MAX_NUMBER:
+            return number
+    raise ValueError(
+        f"{name} must be made of numbers, none beyond {MAX_NUMBER}; got {text[:40]!r}. Empty the field to do without."
+    )
 
 
 def form_of(settings: Settings, wanted: Filter) -> Values:

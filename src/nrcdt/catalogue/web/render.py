@@ -11,13 +11,16 @@ from starlette.responses import HTMLResponse, Response
 
 from ...registration.maps import inverse
 from ...slices import Array
-from ..describe import millimetres, svg_matrix, turn
+from ..calibration import DOUBTFUL
+from ..describe import millimetres, svg_matrix, times, turn
 from ..marks import METADATA, VERDICTS
 from ..ranking import SAME_SIZE
 from .forms import filter_query
 from .security import MAX_UPLOAD
 from .site import title, version
 
+# Marks that share less ink than this are not alike: the map between them, and so their sizes, say little.
+ALIKE = 0.5
 KEEP = "private, max-age=31536000, immutable"
 STATIC = files(__package__) / "static"
 
@@ -45,8 +48,14 @@ class Pages:
         self.environment = Environment(
             loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
-        filters = {"millimetres": millimetres, "turn": turn, "svg_matrix": svg_matrix, "back": _back, "title_of": title}
-        self.environment.filters |= filters
+        self.environment.filters |= {
+            "millimetres": millimetres,
+            "times": times,
+            "turn": turn,
+            "svg_matrix": svg_matrix,
+            "back": _back,
+            "title_of": title,
+        }
         assets = {name: _asset(name) for name in ("style.css", "page.js", "query.js", "compare.js")}
         self.environment.globals |= {
             "catalogue_name": name,
@@ -56,6 +65,8 @@ class Pages:
             "METADATA": METADATA,
             "VERDICTS": VERDICTS,
             "SAME_SIZE": SAME_SIZE,
+            "ALIKE": ALIKE,
+            "DOUBTFUL": DOUBTFUL,
             "MAX_UPLOAD": MAX_UPLOAD,
         }
 

@@ -96,7 +96,11 @@ class Guard:
         host = request.headers.get("host", "")
         if _hostname(host) not in self.hosts:
             names = ", ".join(sorted(self.hosts))
-            raise Refused(400, f"the host must be one of {names}; got {host!r}. Use the address that was printed.")
+            raise Refused(
+                400,
+                f"the host must be one of {names}; got {host!r}. "
+                "Use an address that was printed, or start the server with --name and this one.",
+            )
         site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
         if request.method in ("GET", "HEAD"):
             # Other sites may link to a page, but not fetch or embed anything.

@@ -117,7 +117,18 @@ def names(host: str) -> list[str]:
     known = [*LOOPBACK, socket.gethostname(), socket.getfqdn()]
     with suppress(OSError):
         known += [str(found[4][0]) for found in socket.getaddrinfo(socket.gethostname(), None)]
-    return list(dict.fromkeys(known))
+    return list(dict.fromkeys([*known, *_own_addresses(host)]))
+
+
+def _own_addresses(host: str) -> list[str]:
+    """Addresses from which this machine talks to others, even where its name leads to itself only."""
+    found = []
+    kinds = [(socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")]
+    for family, far in kinds if ":" in host else kinds[:1]:
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
+            asking.connect((far, 9))  # of documentation; nothing is sent
+            found.append(str(asking.getsockname()[0]))
+    return found
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -24,6 +24,9 @@ QUESTION_BYTES = 256_000_000
 N_PAIRS = 2000
 FACET_SECONDS = 10.0
 FACETS = ("motif", "method", "place")
+FIND_INK = (
+    "Crop the picture to the motif, paint over stains, or say whether the ink is darker or lighter than the paper."
+)
 
 
 class Question(NamedTuple):
@@ -35,6 +38,7 @@ class Question(NamedTuple):
     version : str, changes whenever the answer does
     found : whether the best hit is the mark itself; None where nobody can tell
     reason : why it is said to be there, or not
+    problem : why no ink was found; `prepared` then holds the picture as it is, and there are no hits
     """
 
     key: str
@@ -48,6 +52,11 @@ class Question(NamedTuple):
     found: bool | None = None
     reason: str = ""
     seconds: float = 0.0
+    problem: str = ""
+
+
+class NoInk(ValueError):
+    """A picture that can be read, but in which no ink was found."""
 
 
 class Side(NamedTuple):
@@ -122,9 +131,28 @@ class Site:
     def ask(self, data: bytes, settings: Settings, wanted: Filter, key: str = "") -> Question:
         """Look for a picture that was sent."""
         start = time.perf_counter()
-        prepared = self.workers.prepare(data, settings)
+        prepared = self._prepared(data, settings)
         question = Question(key or new_key(), "", data, settings, prepared, None, wanted)
         return self._answered(question, query_of(prepared), start)
+
+    def _prepared(self, data: bytes, settings: Settings) -> Prepared:
+        try:
+            return self.workers.prepare(data, settings)
+        except ValueError as error:
+            rule = str(error).partition(". ")[0]
+            if "must show ink" in rule or "must hold ink" in rule:
+                raise NoInk(f"{rule}. {FIND_INK}") from None  # the remedy of the page
+            raise
+
+    def keep_without_ink(self, data: bytes, settings: Settings, wanted: Filter, problem: str) -> Question:
+        """Keep a picture in which no ink was found, so that it can be cropped or read differently."""
+        try:
+            shown = self.workers.prepare(data, Settings(ink=False))
+        except ValueError:
+            raise ValueError("the picture must show something; got one grey level. Choose another picture.") from None
+        question = Question(new_key(), secrets.token_hex(4), data, settings, shown, None, wanted, problem=problem)
+        self.questions.put(question.key, question)
+        return question
 
     def ask_for_relatives(self, mark: Mark, wanted: Filter, key: str = "") -> Question:
         """Look for the relatives of a mark of the catalogue."""
@@ -140,11 +168,12 @@ class Site:
 
     def _answered(self, question: Question, query: Query, start: float) -> Question:
         hits = self.search.query(query, question.wanted, without=question.mark.uid if question.mark else None)
+        confidence = question.prepared.confidence if question.prepared else 1.0
         question = question._replace(
             version=secrets.token_hex(4),
             hits=tuple(hits),
-            found=in_collection(self.catalogue, hits),
-            reason=verdict(self.catalogue, hits),
+            found=in_collection(self.catalogue, hits, confidence),
+            reason=verdict(self.catalogue, hits, confidence, question.wanted, question.mark),
             seconds=time.perf_counter() - start,
         )
         self._keep_pairs(question)

@@ -74,6 +74,14 @@ sheet.addEventListener("dblclick", () => zoom(0));
 for (const button of document.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => zoom(Number(button.dataset.zoom)));
 const ZOOM = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, 0: 0 };
 
+// A note that was typed but not kept is not lost without a word.
+const note = document.querySelector(".judge [name=note]");
+if (note) {
+  let sent = false;
+  note.form.addEventListener("submit", () => (sent = true));
+  addEventListener("beforeunload", (event) => !sent && note.value.trim() !== note.dataset.kept && event.preventDefault());
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("textarea, input:not([type=radio], [type=range], [type=checkbox])")) return;
   if (event.key === " " && !event.target.closest("button, a, [type=checkbox]")) {

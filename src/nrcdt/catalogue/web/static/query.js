@@ -7,6 +7,7 @@ const editor = document.getElementById("editor");
 // On a small screen the hits are what one wants to see.
 const refine = document.querySelector(".refine");
 if (!("stay" in refine.dataset) && matchMedia("(max-width: 1000px)").matches) refine.open = false;
+document.querySelector("[href='#refine']")?.addEventListener("click", () => (refine.open = true));
 
 if (editor) {
   const svg = (name, attributes) => {
@@ -24,7 +25,12 @@ if (editor) {
   let discs = field.value ? field.value.split(" ").map((disc) => disc.split(",").map(Number)) : [];
   const past = [];
 
-  const crop = () => (edges.some((edge) => edge.value === "") ? null : edges.map((edge) => Number(edge.value)));
+  const inside = (value, most) => Math.min(most, Math.max(0, value));
+  function crop() {
+    const box = edges.map((edge) => (edge.value.trim() ? Number(edge.value) : NaN));
+    return box.every(Number.isFinite) ? box.map((value, i) => inside(value, i % 2 ? height : width)) : null;
+  }
+  let ring = [width / 2, height / 2];
   function draw() {
     layer.replaceChildren(...discs.map(([cx, cy, r]) => svg("circle", { class: "disc", cx, cy, r })));
     const box = crop();
@@ -33,6 +39,7 @@ if (editor) {
       const inner = `M${left} ${top}H${right}V${bottom}H${left}Z`;
       layer.append(svg("path", { class: "outside", d: `M0 0H${width}V${height}H0Z${inner}` }), svg("path", { class: "edge", d: inner }));
     }
+    if (tool() === "erase" && editor.matches(":focus-visible")) layer.append(svg("circle", { class: "ring", cx: ring[0], cy: ring[1], r: radius() }));
     field.value = discs.map((disc) => disc.map((value) => Math.round(value * 10) / 10).join(",")).join(" ");
   }
   const remember = () => past.push([discs.slice(), edges.map((edge) => edge.value)]);
@@ -47,10 +54,11 @@ if (editor) {
   const tool = () => document.querySelector("[name=tool]:checked").value;
   const at = (event) => {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(editor.getScreenCTM().inverse());
-    return [Math.min(width, Math.max(0, point.x)), Math.min(height, Math.max(0, point.y))];
+    return [inside(point.x, width), inside(point.y, height)];
   };
   const radius = () => (Math.max(width, height) * Number(brush.value)) / 1000;
   const paint = ([x, y]) => discs.length < 9000 && discs.push([x, y, radius()]);
+  const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   let start = null, last = null;
 
   editor.addEventListener("pointerdown", (event) => {
@@ -76,8 +84,30 @@ if (editor) {
   });
   for (const end of ["pointerup", "pointercancel"]) editor.addEventListener(end, () => (start = null));
 
-  for (const input of document.querySelectorAll("[name=tool]"))
-    input.addEventListener("change", () => (editor.setAttribute("class", tool()), null));
+  // The same by keys: a ring where the brush is.
+  editor.addEventListener("keydown", (event) => {
+    if (tool() !== "erase" || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = STEPS[event.key];
+    if (step) ring = [inside(ring[0] + (step[0] * radius()) / 2, width), inside(ring[1] + (step[1] * radius()) / 2, height)];
+    else if (["+", "=", "-"].includes(event.key)) brush.value = Number(brush.value) + (event.key === "-" ? -5 : 5);
+    else if (event.key === " " || event.key === "Enter") {
+      remember();
+      paint(ring);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+    draw();
+  });
+  for (const change of ["focus", "blur"]) editor.addEventListener(change, draw);
+
+  function choose() {
+    editor.setAttribute("class", tool());
+    editor.setAttribute("tabindex", tool() === "erase" ? 0 : -1);
+    draw();
+  }
+  for (const input of document.querySelectorAll("[name=tool]")) input.addEventListener("change", choose);
+  for (const input of document.querySelectorAll(".tools input"))
+    input.addEventListener("keydown", (event) => event.key === "Enter" && tool() === "erase" && (event.preventDefault(), editor.focus({ focusVisible: true })));
   for (const edge of edges) edge.addEventListener("input", draw);
   document.getElementById("undo").addEventListener("click", undo);
   document.getElementById("clear").addEventListener("click", () => {
