@@ -95,7 +95,7 @@ def first_paint(address):
         return None
     with sync_playwright() as playwright, playwright.chromium.launch(executable_path=browser) as chromium:
         paints = []
-        for _ in range(5):
+        for _ in range(9):
             page = chromium.new_page()
             page.goto(address)
             while (paint := page.evaluate(PAINT)) is None:

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..distances import check_max_rotation
-from ..measures import Cloud, check_image, positive_integer
+from ..measures import Cloud, as_floats, check_image, positive_integer
 from ..slices import Array
 from ..spaces import find_space
 from ..transform import Plan, make_plan
@@ -22,6 +22,7 @@ from .solid import solid_candidates
 
 __all__ = ["Registration", "overlap", "register", "register_all", "rotation_angle", "warp"]
 
+STRIPS = 4  # per quantile: more of them do not bring maps nearer
 N_PEAKS = 4
 N_BEST = 6
 
@@ -98,7 +99,7 @@ def register(
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
     if space == "image":
-        return _match(_see(check_image(a, "a"), search), _see(check_image(b, "b"), search), search)
+        return _match(_see(a, "a", search), _see(b, "b", search), search)
     if space == "euclidean":
         return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
     raise ValueError(f"space must be 'image' or 'euclidean' to be registered; got {space!r}. Others are not affine.")
@@ -134,10 +135,10 @@ def register_all(
     1
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
-    seen = _see(check_image(a, "a"), search)
+    seen = _see(a, "a", search)
 
     def one(n: int, image: Any) -> Registration:
-        return _match(seen, _see(check_image(image, f"images[{n}]"), search), search)
+        return _match(seen, _see(image, f"images[{n}]", search), search)
 
     work = (delayed(one)(n, image) for n, image in enumerate(images))
     return list(Parallel(n_jobs=n_jobs, backend="threading")(work))
@@ -172,8 +173,8 @@ class _Seen(NamedTuple):
     drawing: Drawing | None
 
 
-def _see(image: Array, search: _Search) -> _Seen:
-    image, start = _cropped(image)
+def _see(image: Any, name: str, search: _Search) -> _Seen:
+    image, start = _cropped(image, name)
     plan = _plane_plan("image", search.n_directions, search.n_quantiles)
     looks = [image, without_outliers(image)] if search.refine else [image]
     return _Seen(image, start, [view(look, plan) for look in looks], drawing(image) if search.refine else None)
@@ -192,12 +193,15 @@ def _match(a: _Seen, b: _Seen, search: _Search) -> Registration:
     return Registration(matrix, float(residuals[best]), agreement, bool(reflected[best]))
 
 
-def _cropped(image: Array) -> tuple[Array, Array]:
-    """Cut an image to its ink: what comes out, and the pixel (x, y) it starts at."""
+def _cropped(image: Any, name: str) -> tuple[Array, Array]:
+    """Cut an image to its ink and check it: what comes out, and the pixel (x, y) it starts at."""
+    image = as_floats(image, name)
     mask = image != 0
+    if image.ndim != 2 or not mask.any():
+        return check_image(image, name), np.zeros(2)  # which it refuses
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     top, left = rows[0], columns[0]
-    return image[top : rows[-1] + 1, left : columns[-1] + 1], np.array([left, top])
+    return check_image(image[top : rows[-1] + 1, left : columns[-1] + 1], name), np.array([left, top])
 
 
 def _image_candidates(a: _Seen, b: _Seen, search: _Search) -> Candidates:
@@ -259,4 +263,4 @@ def _cloud_candidates(a: Cloud, b: Cloud, search: _Search) -> Candidates:
 
 @lru_cache(maxsize=8)
 def _plane_plan(space: str, n_directions: int, n_quantiles: int) -> Plan:
-    return make_plan(space, 2, n_directions, None, "auto", n_quantiles, "fixed", None, "uniform")
+    return make_plan(space, 2, n_directions, None, STRIPS * n_quantiles, n_quantiles, "fixed", None, "uniform")
