@@ -6,8 +6,8 @@ has a twin of the same name in `reference.py`, which says what is computed; thes
     shadows.py   strip_sums, back_project              one table of polynomials per direction, four strips at a time
     order.py     step_quantiles, projected_quantiles   buckets, then a network that compares neighbours only
     align.py     resample, pull, settle                one pass over the pixels, or over the ink per step
-    here         linear_quantiles                      a guess for even levels, a walk where it does not hold
-                 row_moments, shift_and_scale          one row at a time, while it is in the cache
+    invert.py    linear_quantiles                      a guess for even levels, a walk where it does not hold
+    here         row_moments, shift_and_scale          one row at a time, while it is in the cache
 
 Two habits of the compiler shape the code. A choice is written ``x if x < y else y`` into another array: it becomes one
 vector instruction, where ``min`` or an update in place becomes a masked store. And addresses that depend on data are
@@ -16,12 +16,11 @@ loaded in groups before anything is stored, because a store whose address is not
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit, uint64
+from numba import njit
 
 from .align import pull, resample, settle
+from .invert import linear_quantiles
 from .order import projected_quantiles, step_quantiles
-from .reference import STEP_TOLERANCE
 from .shadows import back_project, strip_sums
 
 __all__ = [
@@ -36,106 +35,6 @@ __all__ = [
     "step_quantiles",
     "strip_sums",
 ]
-
-
-@njit(cache=True, nogil=True)
-def _accumulate(row, cumulative):
-    """Sum up a row; four at a time, since every addition to the same sum waits for the one before."""
-    total = 0.0
-    whole = row.shape[0] // 4 * 4
-    for j in range(0, whole, 4):
-        two = row[j] + row[j + 1]
-        cumulative[j], cumulative[j + 1] = total, total + row[j]
-        cumulative[j + 2], cumulative[j + 3] = total + two, total + (two + row[j + 2])
-        total += two + (row[j + 2] + row[j + 3])
-    for j in range(whole, row.shape[0]):
-        cumulative[j] = total
-        total += row[j]
-    cumulative[row.shape[0] :] = total
-    return total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _guess(cumulative, total, strips, behind):
-    """Write into `strips` where the levels lie if they are 1 / (n + 1), ..., n / (n + 1).
-
-    `behind` gets the first level past each strip.
-    """
-    n_levels = strips.shape[0] - 1
-    scale = (n_levels + 1) / total
-    for r in range(behind.shape[0]):
-        place = cumulative[r + 1] * scale
-        place = place if place > 0.0 else 0.0
-        behind[r] = np.int32(place if place < n_levels else n_levels)
-    strips[:] = 0
-    for r in range(behind.shape[0]):
-        strips[uint64(behind[r])] = r + 1
-    r = strips[0]
-    for j in range(1, n_levels):
-        r = max(r, strips[j])
-        strips[j] = r
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _interpolate(cumulative, total, levels, strips, ends, lower, width, out):
-    """Invert linearly in the given strips; return whether each of them holds its level well inside."""
-    for j in range(levels.shape[0]):
-        r = uint64(strips[j])
-        ends[0, j], ends[1, j] = cumulative[r], cumulative[r + uint64(1)]
-    n_inside = 0
-    for j in range(levels.shape[0]):
-        t, below, above = levels[j] * total, ends[0, j], ends[1, j]
-        n_inside += (below < t * (1.0 - STEP_TOLERANCE)) & (above > t * (1.0 + STEP_TOLERANCE))
-        out[j] = lower + width * (strips[j] + (t - below) / (above - below))
-    return n_inside == levels.shape[0]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _place(t, below, above, lower, width, r):
-    """Where in strip r the cumulative mass is t."""
-    share = (t - below) / (above - below)
-    return lower + width * (r + min(max(share, 0.0), 1.0))
-
-
-@njit(cache=True, nogil=True)
-def _walk(row, cumulative, total, levels, lower, width, out, mirror):
-    """Invert one row of strips level by level, with the rules for plateaus; its mirror image too, if there is room."""
-    last = row.shape[0] - 1
-    while last > 0 and row[last] == 0.0:
-        last -= 1
-    first = 0
-    while first < last and row[first] == 0.0:
-        first += 1
-    r = first
-    for j in range(levels.shape[0]):
-        t = levels[j] * total
-        while r < last and cumulative[r + 1] <= t * (1.0 + STEP_TOLERANCE):
-            r += 1
-        out[j] = _place(t, cumulative[r], cumulative[r + 1], lower, width, r)
-        left = r
-        while left > first and cumulative[left] >= t * (1.0 - STEP_TOLERANCE):
-            left -= 1
-        if mirror.shape[0] > 0:
-            mirror[mirror.shape[0] - 1 - j] = -_place(t, cumulative[left], cumulative[left + 1], lower, width, left)
-
-
-@njit(cache=True, nogil=True)
-def linear_quantiles(masses, levels, lower, width, out):
-    n_slices, n_radii = masses.shape
-    n_levels = levels.shape[0]
-    cumulative, behind = np.empty(n_radii + 2), np.empty(n_radii, np.int32)
-    strips, ends = np.empty(n_levels + 1, np.int32), np.empty((2, n_levels))
-    mirrored = out.shape[0] == 2 * n_slices
-    for k in range(n_slices):
-        total = _accumulate(masses[k], cumulative)
-        _guess(cumulative, total, strips, behind)
-        mirror = out[n_slices + k] if mirrored else out[k, :0]
-        if _interpolate(cumulative, total, levels, strips, ends, lower, width, out[k]):
-            for j in range(mirror.shape[0]):
-                mirror[j] = -out[k, n_levels - 1 - j]
-        else:
-            _walk(masses[k], cumulative, total, levels, lower, width, out[k], mirror)
-    return out
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
