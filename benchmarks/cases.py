@@ -27,7 +27,6 @@ from nrcdt.normalize import normalize
 from nrcdt.quantiles import linear_quantiles, reference_levels, step_quantiles
 from nrcdt.slices import Atoms, Bins
 from nrcdt.spaces import euclidean
-from nrcdt.spaces.image import slices
 
 SIZE = 256
 N_DIRECTIONS = 256
@@ -165,7 +164,8 @@ def drawings(quick):
     theirs = partial(per_ray_features, images, directions, levels)
     ours_times, their_times = interleave([partial(transform.transform, images), theirs], quick)
     image = images[0]
-    radon = [partial(slices, image, directions, N_RADII), partial(per_ray, image, directions, N_RADII)]
+    half = directions[: N_DIRECTIONS // 2]
+    radon = [partial(nrcdt.radon, image, half, n_radii=N_RADII), partial(per_ray, image, directions, N_RADII)]
     return record(
         "drawings, per ray",
         "Features of one 256 x 256 line drawing (256 directions, 850 strips, 256 quantiles, float64) against the "

@@ -87,6 +87,21 @@ def test_linear_quantiles_of_the_mirror(rng):
     np.testing.assert_allclose(fast, slow, atol=1e-13)
 
 
+@pytest.mark.parametrize("shape", [(1, 6), (7, 4), (5, 5)])
+@pytest.mark.parametrize("n_radii", [1, 5, 60])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_shadow_quantiles(rng, shape, n_radii, dtype):
+    image = np.abs(image_of(rng, shape)).astype(dtype)
+    for n_rows in (7, 14):
+        for levels in (LEVELS[40], LEVELS[7]):
+            arguments = (image, circle(14)[:7], np.sqrt(2) / max(shape), n_radii, levels)
+            fast, slow = (
+                module.shadow_quantiles(*arguments, np.empty((n_rows, len(levels)), dtype))
+                for module in (cpu, reference)
+            )
+            np.testing.assert_allclose(fast, slow, atol=1e-12 if dtype == np.float64 else 1e-6)
+
+
 CLOUDS = {
     "normal": lambda rng, n: rng.normal(size=(4, n)),
     "ties": lambda rng, n: rng.integers(0, 5, (4, n)).astype(float),
@@ -135,7 +150,7 @@ def test_row_moments_and_shift_and_scale(rng, dtype):
 def test_no_kernel_leaves_its_arrays(tmp_path):
     """The compiler checks no bounds unless asked: ask once, on the shapes of this file."""
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    chosen = "strip_sums or back_project or linear_quantiles or (step_quantiles and float64)"
+    chosen = "strip_sums or back_project or linear_quantiles or shadow_quantiles or (step_quantiles and float64)"
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k", chosen]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-3000:]

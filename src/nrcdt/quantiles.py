@@ -12,7 +12,7 @@ import numpy as np
 
 from .kernels import kernels_for
 from .measures import as_floats, check_finite, check_image, check_points, positive_integer
-from .slices import Array, Atoms, Bins
+from .slices import Array, Atoms, Bins, Shadows
 from .spaces import euclidean
 
 
@@ -102,6 +102,8 @@ def linear_quantiles(bins: Bins, levels: Levels, out: Array | None = None) -> Ar
     Masses of shape (n_directions, n_strips) give quantiles of shape (n_directions, n_quantiles), with twice the
     directions where `bins.mirrored`.
     """
+    if isinstance(bins.masses, Shadows):
+        return _shadow_quantiles(bins.masses, bins.mirrored, levels, out)
     n_slices, n_strips = bins.masses.shape
     kernels = kernels_for(bins.masses)
     if out is None:
@@ -113,6 +115,16 @@ def linear_quantiles(bins: Bins, levels: Levels, out: Array | None = None) -> Ar
     else:
         kernels.linear_quantiles(bins.masses, *settings, out)
     return out
+
+
+def _shadow_quantiles(shadows: Shadows, mirrored: bool, levels: Levels, out: Array | None) -> Array:
+    image, pixel, directions, n_strips = shadows
+    if out is None:
+        out = np.empty((len(directions) * (2 if mirrored else 1), len(levels.values)))
+    if mirrored and not levels.symmetric:
+        directions = np.concatenate([directions, -directions])
+    kernels = kernels_for(image)
+    return np.asarray(kernels.shadow_quantiles(image, directions, pixel, n_strips, levels.values, out))
 
 
 def step_quantiles(atoms: Atoms, levels: Levels, out: Array | None = None) -> Array:

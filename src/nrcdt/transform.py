@@ -89,7 +89,7 @@ def resolve_directions(space: Space, dimension: int, n_directions: int, given: A
             f"directions must have shape (n_directions, {dimension}) in the {space.name} space; "
             f"got {directions.shape}. One direction per row."
         )
-    if space.unit_directions and not np.allclose(np.linalg.norm(directions, axis=1), 1, atol=1e-6):
+    if space.unit_directions and np.abs(np.linalg.norm(directions, axis=1) - 1).max() > 1e-5:
         raise ValueError("directions must be unit vectors; got other lengths. Divide each row by its norm.")
     if weights is None:
         return directions, np.full(len(directions), 1 / len(directions))

@@ -111,6 +111,14 @@ def _invert(row: FloatArray, levels: FloatArray, lower: float, width: float) -> 
     return quantiles
 
 
+def shadow_quantiles(
+    image: FloatArray, directions: FloatArray, pixel: float, n_radii: int, levels: FloatArray, out: FloatArray
+) -> FloatArray:
+    """Invert the shadows of an image with positive mass: `strip_sums`, then `linear_quantiles`."""
+    masses = strip_sums(image, directions, pixel, False, np.empty((len(directions), n_radii)))
+    return linear_quantiles(masses, levels, -1.0, 2 / n_radii, out)
+
+
 def step_quantiles(values: FloatArray, weights: FloatArray, levels: FloatArray, out: FloatArray) -> FloatArray:
     """Invert the step function of each row of atoms: the first atom at which the cumulative weight exceeds the level.
 

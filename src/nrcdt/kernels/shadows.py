@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit, uint64
 
+from .invert import inversion_scratch, invert
 from .reference import AXIS, NUDGE
 from .vectors import LANES, add_quadratics
 
@@ -190,50 +191,72 @@ def _strip_count(extent):
 
 
 @njit(cache=True, nogil=True)
-def _sum_one(x, y, mass, box, direction, pixel, lines, scratch, out):
-    """Sum the shadows of one image in one direction into `out`."""
-    breaks, numbers, cells, offsets, total = scratch
-    n_radii = out.shape[0]
-    a, b, short, long = _geometry(direction, pixel, n_radii)
-    table = _table(short, long, lines, breaks, numbers)
-    origin = _origin(short, long, n_radii, lines)
-    low, high = _reach(box, a, b)
-    base = math.floor(origin + low) - 1
-    end = _strip_count(high - low) + table.shape[2]
-    total[:end] = 0.0
-    for i in range(0, mass.shape[0], BLOCK):
-        part = slice(i, min(i + BLOCK, mass.shape[0]))
-        _locate(x[part], y[part], a, b, origin - base, breaks, cells, offsets)
-        _add_shadows(cells, offsets, mass[part], table, total)
-    if base >= 0 and base + end <= n_radii:
-        out[base : base + end] = total[:end]
-        return
-    for r in range(end):
-        out[min(max(base + r, 0), n_radii - 1)] += total[r]
-
-
-@njit(cache=True, nogil=True)
-def strip_sums(image, directions, pixel, lines, out):
-    n_directions, n_radii = out.shape
-    strips_per_pixel = 0.5 * pixel * n_radii
-    x, y, mass = _inked_pixels(image)
-    out[:] = 0.0
-    if mass.shape[0] == 0:
-        return out
-    box = (x.min(), x.max(), y.min(), y.max())
+def _shadow_scratch(box, strips_per_pixel):
+    """Return the arrays that `_cast` works in; the last is as long as the longest shadow of a box of pixels."""
     longest = _strip_count(math.hypot(box[1] - box[0], box[3] - box[2]) * strips_per_pixel + 1.0)
     widest = _whole_vectors(int(math.sqrt(2.0) * strips_per_pixel) + 3)
-    scratch = (
+    return (
         np.empty(5),
         np.empty(12 * widest),
         np.empty(BLOCK, np.int32),
         np.empty(BLOCK),
         np.empty(longest + widest),
     )
+
+
+@njit(cache=True, nogil=True)
+def _cast(x, y, mass, box, direction, pixel, n_radii, lines, scratch):
+    """Sum the shadows of all pixels in one direction; return the strips they reach, and the number of the first."""
+    breaks, numbers, cells, offsets, total = scratch
+    a, b, short, long = _geometry(direction, pixel, n_radii)
+    table = _table(short, long, lines, breaks, numbers)
+    origin = _origin(short, long, n_radii, lines)
+    low, high = _reach(box, a, b)
+    first = math.floor(origin + low) - 1
+    strips = total[: _strip_count(high - low) + table.shape[2]]
+    strips[:] = 0.0
+    for i in range(0, mass.shape[0], BLOCK):
+        part = slice(i, min(i + BLOCK, mass.shape[0]))
+        _locate(x[part], y[part], a, b, origin - first, breaks, cells, offsets)
+        _add_shadows(cells, offsets, mass[part], table, strips)
+    return first, strips
+
+
+@njit(cache=True, nogil=True)
+def strip_sums(image, directions, pixel, lines, out):
+    n_directions, n_radii = out.shape
+    x, y, mass = _inked_pixels(image)
+    out[:] = 0.0
+    if mass.shape[0] == 0:
+        return out
+    box = (x.min(), x.max(), y.min(), y.max())
+    scratch = _shadow_scratch(box, 0.5 * pixel * n_radii)
     for k in range(n_directions):
-        _sum_one(x, y, mass, box, directions[k], pixel, lines, scratch, out[k])
+        first, strips = _cast(x, y, mass, box, directions[k], pixel, n_radii, lines, scratch)
+        stop = first + strips.shape[0]
+        if first >= 0 and stop <= n_radii:
+            out[k, first:stop] = strips
+        else:
+            for r in range(first, stop):
+                out[k, min(max(r, 0), n_radii - 1)] += strips[r - first]
     if lines:
         out *= 0.5 * n_radii
+    return out
+
+
+@njit(cache=True, nogil=True)
+def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
+    x, y, mass = _inked_pixels(image)
+    box = (x.min(), x.max(), y.min(), y.max())
+    scratch = _shadow_scratch(box, 0.5 * pixel * n_radii)
+    inversion = inversion_scratch(scratch[-1].shape[0], levels.shape[0])
+    n_slices = directions.shape[0]
+    mirrored = out.shape[0] == 2 * n_slices
+    width = 2.0 / n_radii
+    for k in range(n_slices):
+        first, strips = _cast(x, y, mass, box, directions[k], pixel, n_radii, False, scratch)
+        mirror = out[n_slices + k] if mirrored else out[k, :0]
+        invert(strips, levels, first * width - 1.0, width, inversion, out[k], mirror)
     return out
 
 

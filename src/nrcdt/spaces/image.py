@@ -14,7 +14,7 @@ import numpy as np
 from ..directions import circle
 from ..kernels import kernels_for
 from ..measures import check_finite, check_image, pixel_side, positive_integer
-from ..slices import Array, Bins
+from ..slices import Array, Bins, Shadows
 
 STRIPS_PER_PIXEL = 3
 
@@ -132,7 +132,8 @@ def opposite_half(directions: Array) -> bool:
 
 
 def slices(image: Array, directions: Array, n_radii: int | Literal["auto"]) -> Bins:
-    """Cut an image into strips (Algorithm 1, line 2); opposite directions are left to the mirror."""
+    """Cut an image into strips (Algorithm 1, line 2), not yet summed; opposite directions are left to the mirror."""
     mirrored = opposite_half(directions)
     computed = directions[: len(directions) // 2] if mirrored else directions
-    return Bins(_strip_sums(image, computed, strip_count(image.shape, n_radii), False), -1.0, 1.0, mirrored)
+    shadows = Shadows(np.ascontiguousarray(image), pixel_side(image.shape), computed, strip_count(image.shape, n_radii))
+    return Bins(shadows, mirrored=mirrored)
