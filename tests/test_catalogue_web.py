@@ -760,6 +760,12 @@ def test_a_server_for_others_needs_a_token():
     assert socket.gethostname() in server.names("0.0.0.0")
 
 
+def test_answers_are_sent_at_once():
+    """Without the protocol of its socket, asyncio leaves it to the kernel to hold back every second packet."""
+    with server._listening("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+
+
 def test_the_own_address_is_known_even_where_the_name_leads_to_this_machine_only(monkeypatch):
     class Asked(socket.socket):
         def connect(self, address):
