@@ -120,6 +120,16 @@ def test_ids_are_whole_on_a_narrow_terminal(path, picture, catalogue):
     assert sum(mark.uid[:8] in result.output for mark in catalogue.marks()) == 3
 
 
+def test_a_narrow_terminal_shows_fewer_columns_and_says_so(path, picture, catalogue):
+    uid = catalogue.marks()[0].uid
+    catalogue.edit(uid, {"reference": "Archive of a long name, volume 17, folio 203", "place": "Fabriano"})
+    result = run("query", path, picture, "--drawing", "-n", 3)
+    assert "Archive of" not in result.output
+    assert "no room: reference. Widen the window" in result.output
+    assert "Fabriano" in result.output
+    catalogue.edit(uid, {"reference": "", "place": ""})
+
+
 def test_evaluations_are_written_as_json_only(path):
     result = run("eval", path, "-o", "numbers.csv")
     assert result.exit_code == 2

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 N_NAMED = 20
 WHOLE = ("rank", "id", "score", "overlap")
+# Left out in this order where the window is narrow.
+SPARE = ("reference", "method", "motif", "place")
 
 
 def query(
@@ -55,16 +57,18 @@ def query(
 ) -> None:
     """Find the relatives of a mark, whatever its rotation, size, shear or mirror image."""
     with one_red_line():
-        from ..catalogue.calibration import verdict
-        from ..catalogue.keeping import write_list
-        from ..catalogue.lists import hit_row
         from ..catalogue.prepare import Settings
-        from ..catalogue.ranking import Search, query_of
         from ..catalogue.store import Catalogue
         from ..catalogue.workers import Workers, read_bytes
 
         check_output(out, ".csv", ".json")
         with Catalogue(catalogue, readonly=True) as store, Workers(1) as workers:
+            # The worker takes two seconds to start: meanwhile, what takes as long to load.
+            from ..catalogue.calibration import verdict
+            from ..catalogue.keeping import write_list
+            from ..catalogue.lists import hit_row
+            from ..catalogue.ranking import Search, query_of
+
             wanted = filter_of(text, motif, method, place, since, until)
             _refuse_unknown(store, wanted)
             with named(picture):
@@ -96,12 +100,25 @@ def _show_hits(hits: list[Hit], found: Any) -> None:
     if found.confidence < DOUBTFUL:
         say(f"The ink was found with a confidence of {found.confidence:.2f} only: try --crop or --polarity.")
     rows = [{"rank": str(rank)} | _cells(hit) for rank, hit in enumerate(hits, 1)]
-    shown = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
+    if not rows:
+        return
+    filled = [name for name in rows[0] if any(row[name] for row in rows)]
+    shown = _fitting(filled, rows)
     table = Table(*(Column(name, overflow="fold", no_wrap=name in WHOLE) for name in shown))
     for row in rows:
         table.add_row(*(row[name].replace("[", r"\[") for name in shown))
-    if rows:
-        OUTPUT.print(table)
+    OUTPUT.print(table)
+    if missing := [name for name in filled if name not in shown]:
+        say(f"There is more to see, but no room: {', '.join(missing)}. Widen the window, or save the hits with --out.")
+
+
+def _fitting(names: list[str], rows: list[dict[str, str]]) -> list[str]:
+    """Leave columns out until the table fits the window, or none can be spared."""
+    widths = {name: 3 + max(len(name), *(len(row[name]) for row in rows)) for name in names}
+    for spare in SPARE:
+        if spare in widths and sum(widths.values()) >= OUTPUT.width:
+            del widths[spare]
+    return list(widths)
 
 
 def _cells(hit: Hit) -> dict[str, str]:
