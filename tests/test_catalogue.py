@@ -18,6 +18,7 @@ from nrcdt.catalogue.importers import Entry, listed
 from nrcdt.catalogue.index import Index
 from nrcdt.catalogue.marks import Filter, years
 from nrcdt.catalogue.prepare import BLOCKS, SETTINGS, Settings
+from nrcdt.catalogue.ranking import Search, query_of_mark
 from nrcdt.catalogue.store import Catalogue
 from nrcdt.catalogue.workers import Workers
 
@@ -494,6 +495,19 @@ def test_whoever_meets_damage_names_the_mark_and_the_way_out(catalogue, tmp_path
         db.execute("UPDATE pictures SET mark = x'00' WHERE id = 1")
     with pytest.raises(ValueError, match=f"the ink of {mark.uid} .* got damaged bytes. Read it again .* remove"):
         adding.renew(catalogue)
+    with pytest.raises(ValueError, match=f"the ink of {mark.uid} .* got damaged bytes"):
+        query_of_mark(catalogue, mark)
+
+
+def test_a_damaged_mark_does_not_hide_the_others(catalogue, tmp_path):
+    whole, damaged = catalogue.numbered([2, 1])
+    query = query_of_mark(catalogue, whole)
+    with sqlite3.connect(tmp_path / "marks.db") as db:
+        db.execute("UPDATE pictures SET mark = x'00' WHERE id = 1")
+    hits = Search(catalogue, n_jobs=1).query(query)
+    assert len(hits) == len(catalogue)
+    assert hits[0].mark.uid == whole.uid
+    assert [hit.mark.uid for hit in hits if hit.score is None] == [damaged.uid]
 
 
 # Files in bad shape.

@@ -11,11 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..slices import Array
 from .importers import Entry, Problem
 from .marks import METADATA, Mark
 from .prepare import Prepared, Settings, features
-from .ranking import read_ink, write_ink
+from .ranking import ink_of, write_ink
 from .store import Catalogue, Record
 from .workers import Workers, read_bytes
 
@@ -227,18 +226,7 @@ def renew(catalogue: Catalogue, advance: Callable[[], None] = lambda: None) -> i
     with catalogue.transaction():
         numbers = catalogue.ids().tolist()
         for number in numbers:
-            catalogue.set_vector(number, _features(catalogue, catalogue.numbered([number])[0]))
+            catalogue.set_vector(number, features(ink_of(catalogue, catalogue.numbered([number])[0])))
             advance()
         catalogue.adopt_settings()
     return len(numbers)
-
-
-def _features(catalogue: Catalogue, mark: Mark) -> Array:
-    try:
-        return features(read_ink(catalogue.picture(mark.uid, "mark") or b""))
-    except Exception:  # whatever a decoder makes of damaged bytes
-        raise ValueError(
-            f"the ink of {mark.uid} ({mark.name}) must be a picture; got damaged bytes. Read it again as "
-            f"nrcdt catalogue verify {catalogue.path} says, or take it out: "
-            f"nrcdt catalogue remove {catalogue.path} {mark.uid}"
-        ) from None

@@ -11,7 +11,7 @@ from ..registration import Registration, register, warp
 from ..slices import Array
 from .describe import millimetres, motion, times, turn
 from .marks import Mark
-from .ranking import query_of_mark, read_ink, sizes_agree, stretch_on_paper
+from .ranking import ink_of, query_of_mark, sizes_agree, stretch_on_paper
 from .store import Catalogue
 
 MARGIN = 4
@@ -45,13 +45,13 @@ class Comparison(NamedTuple):
 def compared(catalogue: Catalogue, a: Mark, b: Mark) -> Comparison:
     """Register two marks of a catalogue."""
     query = query_of_mark(catalogue, a)
-    found = register(query.mark, read_ink(catalogue.picture(b.uid, "mark") or b""), refine=True)
+    found = register(query.mark, ink_of(catalogue, b), refine=True)
     return Comparison(a, b, found, stretch_on_paper(query, b, found.matrix))
 
 
 def overlay(catalogue: Catalogue, found: Comparison) -> Array:
     """Return a picture (h, w, 3), uint8: the first mark blue, the second red, where both are, dark."""
-    a, b = (read_ink(catalogue.picture(mark.uid, "mark") or b"") / 255 for mark in (found.a, found.b))
+    a, b = (ink_of(catalogue, mark) / 255 for mark in (found.a, found.b))
     shape = (b.shape[0] + 2 * MARGIN, b.shape[1] + 2 * MARGIN)
     moved = np.clip(warp(a, found.registration.matrix, shape, (-MARGIN, -MARGIN)), 0, 1)
     here = np.pad(b, MARGIN)

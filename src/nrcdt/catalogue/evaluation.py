@@ -17,7 +17,7 @@ from .calibration import in_collection
 from .keeping import write_whole
 from .marks import Mark
 from .prepare import prepare
-from .ranking import Search, query_of, query_of_mark, read_ink, write_ink
+from .ranking import Search, ink_of, query_of, query_of_mark, write_ink
 
 RANKS = (1, 5, 10)
 SHEET = 256
@@ -118,7 +118,7 @@ def photographed(
     catalogue, rng = search.catalogue, np.random.default_rng(random_state)
     ranks, known, unknown = [], [], []
     for mark in catalogue.numbered(rng.permutation(catalogue.ids())[:n_copies]):
-        ink = read_ink(catalogue.picture(mark.uid, "mark") or b"")
+        ink = ink_of(catalogue, mark)
         try:
             query = query_of(prepare(photograph_of(ink, int(rng.integers(2**31)))))
         except ValueError:  # no ink is found: not recognised

@@ -15,7 +15,7 @@ from .calibration import calibrate
 from .evaluation import photograph_of
 from .importers import Entry
 from .prepare import Settings, prepare
-from .ranking import Search, read_ink, write_ink
+from .ranking import Search, ink_of, write_ink
 from .store import Catalogue, Record
 
 PLACES = ("Augsburg", "Basel", "Fabriano", "Genoa", "Lucca", "Nuremberg", "Troyes", "Venice")
@@ -99,7 +99,7 @@ def _photographs(catalogue: Catalogue, folder: Path) -> None:
     """Photographs of some marks, and of one that is not in the catalogue."""
     folder.mkdir(exist_ok=True)
     for n, mark in enumerate(catalogue.marks()[:: N_SHOWN // 5], 1):
-        ink = read_ink(catalogue.picture(mark.uid, "mark") or b"")
+        ink = ink_of(catalogue, mark)
         (folder / f"photograph-{n}.png").write_bytes(photograph_of(ink, n))
     stranger = academic(1).templates[0]
     (folder / "stranger.png").write_bytes(photograph_of(255 * stranger, 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,8 @@ class Hit(NamedTuple):
     mark : Mark
     score : float or None
         Low for marks that are alike: sum of the distance and the residual, in units of what is usual in the catalogue,
-        and twice the share that does not overlap. None for hits that were not registered.
+        and twice the share that does not overlap. None for hits that were not registered,
+        because they are too far down the list or their ink is damaged.
     distance : float, between features
     registration : Registration from pixels of the query's mark to those of this one, or None
     stretch : (float, float) or None
@@ -82,7 +84,19 @@ def query_of(prepared: Any) -> Query:
 def query_of_mark(catalogue: Catalogue, mark: Mark) -> Query:
     """Return a mark of the catalogue as something to look for."""
     unit = None if mark.mm_per_pixel is None else mark.mm_per_pixel / mark.to_mark[0]
-    return Query(read_ink(catalogue.picture(mark.uid, "mark") or b""), catalogue.vector(mark.uid), unit)
+    return Query(ink_of(catalogue, mark), catalogue.vector(mark.uid), unit)
+
+
+def ink_of(catalogue: Catalogue, mark: Mark) -> Array:
+    """Return the image of ink that the catalogue stores of a mark."""
+    try:
+        return read_ink(catalogue.picture(mark.uid, "mark") or b"")
+    except Exception:  # whatever a decoder makes of damaged bytes
+        raise ValueError(
+            f"the ink of {mark.uid} ({mark.name}) must be a picture; got damaged bytes. Read it again as "
+            f"nrcdt catalogue verify {catalogue.path} says, or take it out: "
+            f"nrcdt catalogue remove {catalogue.path} {mark.uid}"
+        ) from None
 
 
 def read_ink(png: bytes) -> Array:
@@ -145,8 +159,15 @@ class Search:
         return hits[:n]
 
     def _registered(self, query: Query, pairs: Sequence[tuple[Mark, float]]) -> list[Hit]:
-        inks = [read_ink(self.catalogue.picture(mark.uid, "mark") or b"") for mark, _ in pairs]
-        found = register_all(query.mark, inks, refine=True, n_jobs=self.n_jobs)
+        inks = [self._ink(mark) for mark, _ in pairs]
+        damaged = [
+            Hit(mark, None, distance, None, None)
+            for (mark, distance), ink in zip(pairs, inks, strict=True)
+            if ink is None
+        ]
+        pairs = [pair for pair, ink in zip(pairs, inks, strict=True) if ink is not None]
+        whole = [ink for ink in inks if ink is not None]
+        found = register_all(query.mark, whole, refine=True, n_jobs=self.n_jobs) if whole else []
         units = self.units()
         hits = [
             Hit(
@@ -158,7 +179,13 @@ class Search:
             )
             for (mark, distance), one in zip(pairs, found, strict=True)
         ]
-        return sorted(hits, key=lambda hit: hit.score or 0.0)
+        return sorted(hits, key=lambda hit: hit.score or 0.0) + damaged
+
+    def _ink(self, mark: Mark) -> Array | None:
+        """Return the ink of a mark; None where it is damaged, which is no reason not to find the others."""
+        with suppress(ValueError):
+            return ink_of(self.catalogue, mark)
+        return None
 
     def units(self) -> Units:
         """Return the medians of distances and residuals between marks of the catalogue, from a fixed sample."""
@@ -175,8 +202,8 @@ class Search:
         some = held.vectors[chosen[:N_PAIRS]]
         distances = np.linalg.norm(some[: len(some) // 2] - some[-(len(some) // 2) :], axis=1)
         marks = self.catalogue.numbered(held.ids[chosen[:N_ALIGNED]])
-        inks = [read_ink(self.catalogue.picture(mark.uid, "mark") or b"") for mark in marks]
-        residuals = aligned(inks, n_jobs=self.n_jobs)[np.triu_indices(len(inks), 1)]
+        inks = [ink for ink in map(self._ink, marks) if ink is not None]
+        residuals = aligned(inks, n_jobs=self.n_jobs)[np.triu_indices(len(inks), 1)] if len(inks) > 1 else [1.0]
         return Units(float(np.median(distances)) or 1.0, float(np.median(residuals)) or 1.0)
 
 

@@ -14,7 +14,7 @@ from ...slices import Array
 from ..calibration import in_collection, verdict
 from ..marks import Filter, Mark
 from ..prepare import Prepared, Settings
-from ..ranking import Hit, Query, Search, query_of, query_of_mark, read_ink
+from ..ranking import Hit, Query, Search, ink_of, query_of, query_of_mark
 from ..store import Catalogue
 from ..workers import Workers
 from .recent import Recent, Turns
@@ -216,7 +216,7 @@ class Site:
 
     def _side_of_mark(self, mark: Mark) -> Side:
         unit = None if mark.mm_per_pixel is None else mark.mm_per_pixel / mark.to_mark[0]
-        ink = read_ink(self.catalogue.picture(mark.uid, "mark") or b"")
+        ink = ink_of(self.catalogue, mark)
         shape, to_mark = (mark.width, mark.height), _matrix(mark.to_mark)
         return Side(mark.uid, title(mark), f"/mark/{mark.uid}", version(mark), ink, unit, shape, to_mark, mark)
 
