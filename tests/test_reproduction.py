@@ -342,6 +342,16 @@ def test_a_number_that_nothing_explains_is_shown_beside_its_neighbours(tmp_path)
     assert sentence.endswith(f"{told}, so that this number breaks its own printed column")
 
 
+def test_what_other_lengths_do_not_explain_is_put_to_other_draws(tmp_path):
+    task = small_task("svm-academic", tmp_path, n_samples=6)
+    row = next(row for row in task.rows if row.directions == 2)
+    odd = row._replace(printed={**row.printed, "rcdt": Number(7.0)})
+    (sentence,) = causes(task, [(odd, "rcdt")]).values()
+    lengths, draws = sentence.split(". One draw of the dataset is printed: in 8 draws we measure ")
+    assert re.search(r"with lengths times .* we measure [\d.]+ to [\d.]+$", lengths)
+    assert "which does not explain the difference" in draws
+
+
 @pytest.mark.parametrize(
     ("value", "beside", "breaks"),
     [
