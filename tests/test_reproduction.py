@@ -330,7 +330,11 @@ def test_causes_are_measured(name, tmp_path):
     ((key, sentence),) = causes(task, [(row, column)]).items()
     assert key == (row.label, column)
     assert re.search(r"we measure [\d.]+ to [\d.]+, which (explains|does not explain) the difference", sentence)
-    assert causes(task, []) == {}
+
+
+@pytest.mark.parametrize("name", ["run-times", "nt-academic", "svm-academic"])
+def test_where_nothing_differs_there_is_nothing_to_explain(name, tmp_path):
+    assert causes(small_task(name, tmp_path), []) == {}
 
 
 def test_a_number_that_nothing_explains_is_shown_beside_its_neighbours(tmp_path):

@@ -25,10 +25,11 @@ def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
     What one variation does not explain is put to the next.
     """
     sentences: dict[tuple[str, str], str] = {}
-    for what, vary in _VARIATIONS[task.table.task]:
+    for what, vary in _VARIATIONS.get(task.table.task, []):
+        if not wanted:
+            break
         values: Values = defaultdict(list)
-        if wanted:
-            vary(task, wanted, values)
+        vary(task, wanted, values)
         unexplained = []
         for row, column in wanted:
             key, printed = (row.label, column), row.printed[column].value
