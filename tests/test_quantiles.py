@@ -53,9 +53,9 @@ def test_mean_and_spread_are_integrals_against_the_reference(reference):
     assert errors(1000) < 0.01
 
 
-@pytest.mark.parametrize("reference", ["nothing", "poisson", 3, None])
+@pytest.mark.parametrize("reference", ["nothing", "poisson", 3, None, stats.norm([0, 1])])
 def test_unknown_references(reference):
-    with pytest.raises(ValueError, match="reference must be 'uniform' or a continuous distribution"):
+    with pytest.raises(ValueError, match="reference must be 'uniform' or one continuous distribution"):
         reference_levels(5, reference)
     with pytest.raises(ValueError, match="without open parameters; got 'beta'"):
         reference_levels(5, "beta")

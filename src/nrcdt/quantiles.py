@@ -84,16 +84,18 @@ def _distribution(reference: Any) -> Any:
             ) from None
     if not all(hasattr(found, method) for method in ("cdf", "ppf", "support")) or not _is_continuous(found):
         raise ValueError(
-            f"reference must be 'uniform' or a continuous distribution of scipy.stats, by name or object; "
+            f"reference must be 'uniform' or one continuous distribution of scipy.stats, by name or object; "
             f"got {reference!r}. Try 'norm'."
         )
     return found
 
 
 def _is_continuous(distribution: Any) -> bool:
+    """Tell whether this is one continuous distribution, not one per parameter of an array."""
     from scipy import stats
 
-    return isinstance(getattr(distribution, "dist", None), stats.rv_continuous)
+    continuous = isinstance(getattr(distribution, "dist", None), stats.rv_continuous)
+    return continuous and np.ndim(distribution.ppf(0.5)) == 0
 
 
 def linear_quantiles(bins: Bins, levels: Levels, out: Array | None = None) -> Array:
