@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -744,6 +745,18 @@ def test_odd_forms_are_refused(client):
     assert "Too many fields" in many.text
     two = client.post("/query", files=[("picture", b"x"), ("picture", b"y")])
     assert "Too many files" in two.text
+
+
+def test_a_damaged_mark_spoils_its_own_pages_only(client, catalogue, copy):
+    uid = uid_of(catalogue, "mark 1")
+    with sqlite3.connect(catalogue.path) as db:
+        db.execute("UPDATE pictures SET mark = x'00' WHERE id = (SELECT id FROM marks WHERE uid = ?)", [uid])
+    answer = send(client, copy)
+    assert answer.status_code == 200
+    assert all(f"mark {i}" in answer.text for i in range(N))
+    refused = client.get(f"/compare/{uid}/{uid_of(catalogue, 'mark 2')}")
+    assert refused.status_code == 422
+    assert f"the ink of {uid} (mark 1) must be a picture; got damaged bytes" in refused.text
 
 
 # The server.
