@@ -102,6 +102,18 @@ def test_shadow_quantiles(rng, shape, n_radii, dtype):
             np.testing.assert_allclose(fast, slow, atol=1e-12 if dtype == np.float64 else 1e-6)
 
 
+@pytest.mark.parametrize("n_radii", [40, 850])
+def test_shadow_quantiles_close_to_an_axis(rng, n_radii):
+    image = rng.random((30, 23)) * (rng.random((30, 23)) < 0.1)
+    angles = np.concatenate([turn + np.array([0, 1e-300, 1e-16, 1e-14, 1e-9, 1e-5, 0.01]) for turn in (0, np.pi / 2)])
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    pixel, out = np.sqrt(2) / 30, np.empty((len(directions), 40))
+    fast = cpu.shadow_quantiles(image, directions, pixel, n_radii, LEVELS[40], out)
+    masses = cpu.strip_sums(image, directions, pixel, False, np.empty((len(directions), n_radii)))
+    slow = reference.linear_quantiles(masses, LEVELS[40], -1.0, 2 / n_radii, np.empty_like(out))
+    np.testing.assert_allclose(fast, slow, atol=1e-13)
+
+
 CLOUDS = {
     "normal": lambda rng, n: rng.normal(size=(4, n)),
     "ties": lambda rng, n: rng.integers(0, 5, (4, n)).astype(float),

@@ -3,8 +3,8 @@
 Plain functions over arrays that release the interpreter lock; threads are the caller's business. Every public function
 has a twin of the same name in `reference.py`, which says what is computed; these files only say how it gets fast:
 
-    shadows.py   strip_sums, back_project,             one table of polynomials per direction, four strips at a time;
-                 shadow_quantiles                      inverted while the strips of a direction are in the cache
+    shadows.py   strip_sums, back_project              one table of polynomials per direction, four strips at a time
+    coverage.py  shadow_quantiles                      no table, four edges at a time; inverted while in the cache
     order.py     step_quantiles, projected_quantiles   buckets, then a network that compares neighbours only
     align.py     resample, pull, settle                one pass over the pixels, or over the ink per step
     invert.py    linear_quantiles                      a guess for even levels, a walk where it does not hold
@@ -20,9 +20,10 @@ from __future__ import annotations
 from numba import njit
 
 from .align import pull, resample, settle
+from .coverage import shadow_quantiles
 from .invert import linear_quantiles
 from .order import projected_quantiles, step_quantiles
-from .shadows import back_project, shadow_quantiles, strip_sums
+from .shadows import back_project, strip_sums
 
 __all__ = [
     "back_project",

@@ -22,7 +22,6 @@ def _accumulate(row, cumulative):
         cumulative[j] = total
         total += row[j]
     cumulative[row.shape[0]] = cumulative[row.shape[0] + 1] = total
-    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -68,13 +67,13 @@ def _place(t, below, above, lower, width, r):
 
 
 @njit(cache=True, nogil=True)
-def _walk(row, cumulative, total, levels, lower, width, out, mirror):
-    """Invert one row of strips level by level, with the rules for plateaus; its mirror image too, if there is room."""
-    last = row.shape[0] - 1
-    while last > 0 and row[last] == 0.0:
+def _walk(cumulative, total, levels, lower, width, out, mirror):
+    """Invert level by level, with the rules for plateaus; the mirror image too, if there is room."""
+    last = cumulative.shape[0] - 3
+    while last > 0 and cumulative[last] >= total * (1.0 - STEP_TOLERANCE):
         last -= 1
     first = 0
-    while first < last and row[first] == 0.0:
+    while first < last and cumulative[first + 1] <= total * STEP_TOLERANCE:
         first += 1
     r = first
     for j in range(levels.shape[0]):
@@ -91,7 +90,7 @@ def _walk(row, cumulative, total, levels, lower, width, out, mirror):
 
 @njit(cache=True, nogil=True)
 def inversion_scratch(n_strips, n_levels):
-    """Return the arrays that `invert` works in."""
+    """Return the arrays that `invert` works in; the first is for the cumulative mass."""
     return (
         np.empty(n_strips + 2),
         np.empty(n_strips, np.int32),
@@ -101,16 +100,17 @@ def inversion_scratch(n_strips, n_levels):
 
 
 @njit(cache=True, nogil=True)
-def invert(row, levels, lower, width, scratch, out, mirror):
-    """Invert one row of strips; its mirror image too, if there is room."""
+def invert(n_strips, levels, lower, width, scratch, out, mirror):
+    """Invert the cumulative mass of some strips; its mirror image too, if there is room."""
     cumulative, behind, strips, ends = scratch
-    total = _accumulate(row, cumulative)
-    _guess(cumulative, total, strips, behind[: row.shape[0]])
+    cumulative = cumulative[: n_strips + 2]
+    total = cumulative[n_strips]
+    _guess(cumulative, total, strips, behind[:n_strips])
     if _interpolate(cumulative, total, levels, strips, ends, lower, width, out):
         for j in range(mirror.shape[0]):
             mirror[j] = -out[levels.shape[0] - 1 - j]
     else:
-        _walk(row, cumulative, total, levels, lower, width, out, mirror)
+        _walk(cumulative, total, levels, lower, width, out, mirror)
 
 
 @njit(cache=True, nogil=True)
@@ -120,5 +120,6 @@ def linear_quantiles(masses, levels, lower, width, out):
     mirrored = out.shape[0] == 2 * n_slices
     for k in range(n_slices):
         mirror = out[n_slices + k] if mirrored else out[k, :0]
-        invert(masses[k], levels, lower, width, scratch, out[k], mirror)
+        _accumulate(masses[k], scratch[0])
+        invert(n_strips, levels, lower, width, scratch, out[k], mirror)
     return out

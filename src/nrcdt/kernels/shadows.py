@@ -12,18 +12,8 @@ import math
 import numpy as np
 from numba import njit, uint64
 
-from .invert import inversion_scratch, invert
-from .reference import AXIS, NUDGE
+from .pixels import BLOCK, geometry, inked_pixels, reach, shadow_start, strip_count, whole_vectors
 from .vectors import LANES, add_quadratics
-
-BLOCK = 1024  # pixels
-PILES = 8
-RUN = 16  # pixels
-
-
-@njit(cache=True, nogil=True)
-def _whole_vectors(n):
-    return (n + LANES - 1) // LANES * LANES
 
 
 @njit(cache=True, nogil=True)
@@ -62,7 +52,7 @@ def _table(short, long, lines, breaks, numbers):
     slope = 1.0 / long
     curve = 0.0 if short == 0.0 else 0.5 / (short * long)
     n_strips = int(short + long) + 2
-    width = _whole_vectors(n_strips)
+    width = whole_vectors(n_strips)
     table = numbers[: 12 * width].reshape(4, 3, width)
     table[:, :, n_strips:] = 0.0
     for i in range(4):
@@ -118,83 +108,10 @@ def _add_shadows(cells, offsets, mass, table, total):
 
 
 @njit(cache=True, nogil=True)
-def _geometry(direction, pixel, n_radii):
-    """Steps of the shadow's start per pixel in x and y, and the two widths of the shadow, in strips."""
-    a = direction[0] * pixel * n_radii / 2.0
-    b = direction[1] * pixel * n_radii / 2.0
-    a = 0.0 if abs(a) < AXIS * abs(b) else a
-    b = 0.0 if abs(b) < AXIS * abs(a) else b
-    return a, b, min(abs(a), abs(b)), max(abs(a), abs(b))
-
-
-@njit(cache=True, nogil=True)
-def _origin(short, long, n_radii, lines):
-    """Where the shadow of a pixel at the centre starts, counted from the first strip or, of lines, half a strip before.
-
-    Along an axis shadows are boxes: a line on a pixel border is counted to the pixel before it.
-    """
-    start = 0.5 * (n_radii - short - long)
-    if not lines:
-        return start
-    return start + 0.5 + (NUDGE if short < AXIS * long else 0.0)
-
-
-@njit(cache=True, nogil=True)
-def _count_ink(pixels, counts):
-    """Count the pixels that are not zero in each run of 16."""
-    for k in range(counts.shape[0]):
-        run = pixels[k * RUN : (k + 1) * RUN]
-        for j in range(run.shape[0]):
-            counts[k] += run[j] != 0.0
-
-
-@njit(cache=True, nogil=True)
-def _inked_pixels(image):
-    """Coordinates from the centre and masses of the pixels that are not zero.
-
-    They are dealt out from eight piles in turn: shadows of neighbours overlap, and an addition to a strip has to wait
-    for the one before. Massless pixels in the centre fill up the piles.
-    """
-    height, width = image.shape
-    pixels = image.ravel()
-    counts = np.zeros((pixels.shape[0] + RUN - 1) // RUN, np.int64)
-    _count_ink(pixels, counts)
-    n_rounds = (counts.sum() + PILES - 1) // PILES
-    x, y = np.zeros((n_rounds, PILES), np.float32), np.zeros((n_rounds, PILES), np.float32)
-    mass = np.zeros((n_rounds, PILES))
-    turn = pile = 0
-    for k in range(counts.shape[0]):
-        if counts[k] == 0:
-            continue
-        for j in range(k * RUN, min((k + 1) * RUN, pixels.shape[0])):
-            if pixels[j] != 0.0:
-                x[turn, pile], y[turn, pile] = j % width - 0.5 * (width - 1), j // width - 0.5 * (height - 1)
-                mass[turn, pile] = pixels[j]
-                turn += 1
-                if turn == n_rounds:
-                    turn, pile = 0, pile + 1
-    return x.ravel(), y.ravel(), mass.ravel()
-
-
-@njit(cache=True, nogil=True)
-def _reach(box, a, b):
-    """Smallest and largest position of a centre in a box of pixels (x from, x to, y from, y to)."""
-    low = min(a * box[0], a * box[1]) + min(b * box[2], b * box[3])
-    high = max(a * box[0], a * box[1]) + max(b * box[2], b * box[3])
-    return low, high
-
-
-@njit(cache=True, nogil=True)
-def _strip_count(extent):
-    """Strips that shadows may start in, with one to spare on either side."""
-    return int(extent) + 4
-
-
-@njit(cache=True, nogil=True)
 def _shadow_scratch(box, strips_per_pixel):
     """Return the arrays that `_cast` works in; the last is as long as the longest shadow of a box of pixels."""
-    longest = _strip_count(math.hypot(box[1] - box[0], box[3] - box[2]) * strips_per_pixel + 1.0)
-    widest = _whole_vectors(int(math.sqrt(2.0) * strips_per_pixel) + 3)
+    longest = strip_count(math.hypot(box[1] - box[0], box[3] - box[2]) * strips_per_pixel + 1.0)
+    widest = whole_vectors(int(math.sqrt(2.0) * strips_per_pixel) + 3)
     return (
         np.empty(5),
         np.empty(12 * widest),
@@ -208,12 +125,12 @@ def _shadow_scratch(box, strips_per_pixel):
 def _cast(x, y, mass, box, direction, pixel, n_radii, lines, scratch):
     """Sum the shadows of all pixels in one direction; return the strips they reach, and the number of the first."""
     breaks, numbers, cells, offsets, total = scratch
-    a, b, short, long = _geometry(direction, pixel, n_radii)
+    a, b, short, long = geometry(direction, pixel, n_radii)
     table = _table(short, long, lines, breaks, numbers)
-    origin = _origin(short, long, n_radii, lines)
-    low, high = _reach(box, a, b)
+    origin = shadow_start(short, long, n_radii, lines)
+    low, high = reach(box, a, b)
     first = math.floor(origin + low) - 1
-    strips = total[: _strip_count(high - low) + table.shape[2]]
+    strips = total[: strip_count(high - low) + table.shape[2]]
     strips[:] = 0.0
     for i in range(0, mass.shape[0], BLOCK):
         part = slice(i, min(i + BLOCK, mass.shape[0]))
@@ -225,7 +142,7 @@ def _cast(x, y, mass, box, direction, pixel, n_radii, lines, scratch):
 @njit(cache=True, nogil=True)
 def strip_sums(image, directions, pixel, lines, out):
     n_directions, n_radii = out.shape
-    x, y, mass = _inked_pixels(image)
+    x, y, mass = inked_pixels(image)
     out[:] = 0.0
     if mass.shape[0] == 0:
         return out
@@ -241,22 +158,6 @@ def strip_sums(image, directions, pixel, lines, out):
                 out[k, min(max(r, 0), n_radii - 1)] += strips[r - first]
     if lines:
         out *= 0.5 * n_radii
-    return out
-
-
-@njit(cache=True, nogil=True)
-def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
-    x, y, mass = _inked_pixels(image)
-    box = (x.min(), x.max(), y.min(), y.max())
-    scratch = _shadow_scratch(box, 0.5 * pixel * n_radii)
-    inversion = inversion_scratch(scratch[-1].shape[0], levels.shape[0])
-    n_slices = directions.shape[0]
-    mirrored = out.shape[0] == 2 * n_slices
-    width = 2.0 / n_radii
-    for k in range(n_slices):
-        first, strips = _cast(x, y, mass, box, directions[k], pixel, n_radii, False, scratch)
-        mirror = out[n_slices + k] if mirrored else out[k, :0]
-        invert(strips, levels, first * width - 1.0, width, inversion, out[k], mirror)
     return out
 
 
@@ -277,18 +178,18 @@ def back_project(sinogram, directions, pixel, lines, out):
     n_directions, n_radii = sinogram.shape
     height, width = out.shape
     box = (-0.5 * (width - 1), 0.5 * (width - 1), -0.5 * (height - 1), 0.5 * (height - 1))
-    length = _strip_count(0.5 * math.hypot(height, width) * pixel * n_radii)
+    length = strip_count(0.5 * math.hypot(height, width) * pixel * n_radii)
     breaks = np.empty(5)
-    numbers = np.empty(12 * _whole_vectors(int(math.sqrt(2.0) * pixel * n_radii / 2.0) + 3))
+    numbers = np.empty(12 * whole_vectors(int(math.sqrt(2.0) * pixel * n_radii / 2.0) + 3))
     gains = np.empty((3, 4 * length))
     cells, offsets = np.empty(width, np.int32), np.empty(width)
     x = np.arange(width) - 0.5 * (width - 1)
     out[:] = 0.0
     for k in range(n_directions):
-        a, b, short, long = _geometry(directions[k], pixel, n_radii)
+        a, b, short, long = geometry(directions[k], pixel, n_radii)
         table = _table(short, long, lines, breaks, numbers)
-        origin = _origin(short, long, n_radii, lines)
-        base = math.floor(origin + _reach(box, a, b)[0]) - 1
+        origin = shadow_start(short, long, n_radii, lines)
+        base = math.floor(origin + reach(box, a, b)[0]) - 1
         _collect_gains(sinogram[k], base, table, gains)
         for i in range(height):
             y = np.full(width, i - 0.5 * (height - 1))

@@ -1,4 +1,7 @@
-"""The one instruction that the compiler does not find: four neighbouring numbers at once, at an address from data."""
+"""The instructions that the compiler does not find: four neighbouring numbers at once, at an address from data.
+
+Arrays are contiguous and of float64, places in them of uint64; nothing is checked.
+"""
 
 from __future__ import annotations
 
@@ -8,39 +11,84 @@ from numba.extending import intrinsic
 
 LANES = 4
 
+_FOUR = ir.VectorType(ir.DoubleType(), LANES)
+_PLACES = ir.VectorType(ir.IntType(32), LANES)
+_ANYTHING = ir.Constant(_FOUR, ir.Undefined)
+
+
+def _data(context, builder, kind, array):
+    return context.make_array(kind)(context, builder, array).data
+
+
+def _address(builder, start, place):
+    return builder.bitcast(builder.gep(start, [place]), _FOUR.as_pointer())
+
+
+def _spread(builder, number):
+    alone = builder.insert_element(_ANYTHING, number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(alone, _ANYTHING, ir.Constant(_PLACES, [0] * LANES))
+
+
+def _multiply_add(builder, a, b, c):
+    return builder.fadd(builder.fmul(a, b, flags=["contract"]), c, flags=["contract"])
+
+
+def _multiply_subtract(builder, a, b, c):
+    return builder.fsub(builder.fmul(a, b, flags=["contract"]), c, flags=["contract"])
+
+
+def _smaller(builder, a, b):
+    return builder.select(builder.fcmp_ordered("<", a, b), a, b)
+
+
+def _larger(builder, a, b):
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+def _add(builder, start, place, mass, share):
+    address = _address(builder, start, place)
+    total = _multiply_add(builder, _spread(builder, mass), share, builder.load(address, align=8))
+    builder.store(total, address, align=8)
+
 
 @intrinsic
 def add_quadratics(typing, total, i, table, j, width, t, mass):
-    """Add ``mass * (table[j] + t * table[j + width] + t**2 * table[j + 2 * width])`` to ``total[i]``, for four i and j.
-
-    Both arrays are contiguous and of float64, i, j and width of uint64; nothing is checked.
-    """
+    """Add to ``total[i]``, for four i and j, mass times ``table[j] + t table[j + width] + t**2 table[j + 2 width]``."""
 
     def write(context, builder, signature, values):
-        def first_address(k):
-            return context.make_array(signature.args[k])(context, builder, values[k]).data
-
-        def address(start, place):
-            return builder.bitcast(builder.gep(start, [place]), four.as_pointer())
-
-        def spread(number):
-            alone = builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(
-                alone, nothing, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-            )
-
-        def multiply_add(a, b, c):
-            return builder.fadd(builder.fmul(a, b, flags=["contract"]), c, flags=["contract"])
-
-        four = ir.VectorType(ir.DoubleType(), LANES)
-        nothing = ir.Constant(four, ir.Undefined)
+        sums = _data(context, builder, signature.args[0], values[0])
+        polynomials = _data(context, builder, signature.args[2], values[2])
         _, i, _, j, width, t, mass = values
-        sums, polynomials, t = first_address(0), first_address(2), spread(t)
+        t = _spread(builder, t)
         rows = [j, builder.add(j, width), builder.add(j, builder.add(width, width))]
-        c0, c1, c2 = (builder.load(address(polynomials, row), align=8) for row in rows)
-        share = multiply_add(t, multiply_add(t, c2, c1), c0)
-        place = address(sums, i)
-        builder.store(multiply_add(spread(mass), share, builder.load(place, align=8)), place, align=8)
+        c0, c1, c2 = (builder.load(_address(builder, polynomials, row), align=8) for row in rows)
+        share = _multiply_add(builder, t, _multiply_add(builder, t, c2, c1), c0)
+        _add(builder, sums, i, mass, share)
         return context.get_dummy_value()
 
     return types.void(total, i, table, j, width, t, mass), write
+
+
+@intrinsic
+def add_shares(typing, total, i, edge, mass, short, long):
+    """Add to ``total[i]``, for four i, the mass times 2 short long times the share of a shadow before four edges.
+
+    The shadow starts at 0, rises over `short`, is flat up to `long`, falls until ``short + long``; the edges lie at
+    `edge` > 0 and one, two and three behind it. In terms of z, u = min(z, short) and v = max(z - long, 0), where z is
+    the edge or the end of the shadow, the share is u (2 z - u) - v**2.
+    """
+
+    def write(context, builder, signature, values):
+        sums = _data(context, builder, signature.args[0], values[0])
+        _, i, edge, mass, short, long = values
+        edge, short, long = (_spread(builder, number) for number in (edge, short, long))
+        edges = builder.fadd(edge, ir.Constant(_FOUR, [0.0, 1.0, 2.0, 3.0]))
+        z = _smaller(builder, edges, builder.fadd(short, long))
+        u = _smaller(builder, z, short)
+        v = _larger(builder, builder.fsub(z, long), ir.Constant(_FOUR, [0.0] * LANES))
+        rise = _multiply_subtract(builder, ir.Constant(_FOUR, [2.0] * LANES), z, u)
+        share = _multiply_subtract(builder, rise, u, builder.fmul(v, v, flags=["contract"]))
+        _add(builder, sums, i, mass, share)
+        return context.get_dummy_value()
+
+    return types.void(total, i, edge, mass, short, long), write

@@ -1,0 +1,112 @@
+"""Quantiles of shadows: how much of an image lies before each edge of the strips, inverted direction by direction.
+
+A pixel whose shadow starts in strip k counts partly before the next few edges, by the share of its shadow that they
+leave behind, and wholly before all later ones. The share is a clamped quadratic in the distance of the edge, the same
+for all pixels of a direction: it is computed for four edges at a time, and nothing is looked up or decided.
+
+The mass of a single strip is a difference here, and where it vanishes not exactly zero. Quantiles do not mind;
+whoever wants the strips themselves takes `strip_sums`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, uint64
+
+from .invert import inversion_scratch, invert
+from .pixels import BLOCK, geometry, inked_pixels, reach, shadow_start, strip_count, whole_vectors
+from .vectors import LANES, add_shares
+
+POINT = 1e-100  # strips: what a shadow rises over along an axis, where it is a box
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _locate(x, y, a, b, origin, strips, edges):
+    """Find for each pixel the strip that its shadow starts in, and how far behind the start the next edge lies."""
+    for i in range(x.shape[0]):
+        p = x[i] * a + y[i] * b + origin
+        strip = np.floor(p)
+        strips[i] = np.int32(strip)
+        edges[i] = strip + 1.0 - p
+
+
+@njit(cache=True, nogil=True)
+def _count(strips, edges, mass, short, long, width, partly, wholly):
+    """Count pixels in `partly`, times 2 short long, before the next `width` edges, and in `wholly` from then on.
+
+    One vector has a loop of its own, with none inside.
+    """
+    if width == LANES:
+        for i in range(mass.shape[0]):
+            k = uint64(strips[i])
+            add_shares(partly, k, edges[i], mass[i], short, long)
+            wholly[k + uint64(LANES)] += mass[i]
+    else:
+        for i in range(mass.shape[0]):
+            k = uint64(strips[i])
+            for n in range(uint64(0), uint64(width), uint64(LANES)):
+                add_shares(partly, k + n, edges[i] + n, mass[i], short, long)
+            wholly[k + uint64(width)] += mass[i]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _accumulate(partly, wholly, scale, cumulative):
+    """Put the cumulative mass together; four at a time, since every addition to a sum waits for the one before."""
+    n_strips = partly.shape[0]
+    whole = n_strips // 4 * 4
+    total = cumulative[0] = 0.0
+    for j in range(0, whole, 4):
+        two = wholly[j] + wholly[j + 1]
+        three = two + wholly[j + 2]
+        cumulative[j + 1] = total + wholly[j] + scale * partly[j]
+        cumulative[j + 2] = total + two + scale * partly[j + 1]
+        cumulative[j + 3] = total + three + scale * partly[j + 2]
+        total += three + wholly[j + 3]
+        cumulative[j + 4] = total + scale * partly[j + 3]
+    for j in range(whole, n_strips):
+        total += wholly[j]
+        cumulative[j + 1] = total + scale * partly[j]
+    cumulative[n_strips + 1] = cumulative[n_strips]
+
+
+@njit(cache=True, nogil=True)
+def _cover(x, y, mass, box, direction, pixel, n_radii, scratch, cumulative):
+    """Write the cumulative mass of one direction; return the number of the first strip, and how many there are."""
+    strips, edges, sums = scratch
+    a, b, short, long = geometry(direction, pixel, n_radii)
+    short = max(short, POINT)
+    origin = shadow_start(short, long, n_radii, False)
+    low, high = reach(box, a, b)
+    first = math.floor(origin + low) - 1
+    width = whole_vectors(int(short + long) + 1)
+    n_strips = strip_count(high - low) + width
+    partly, wholly = sums[0, :n_strips], sums[1, :n_strips]
+    partly[:] = 0.0
+    wholly[:] = 0.0
+    for i in range(0, mass.shape[0], BLOCK):
+        part = slice(i, min(i + BLOCK, mass.shape[0]))
+        _locate(x[part], y[part], a, b, origin - first, strips, edges)
+        _count(strips, edges, mass[part], short, long, width, partly, wholly)
+    _accumulate(partly, wholly, 0.5 / (short * long), cumulative)
+    return first, n_strips
+
+
+@njit(cache=True, nogil=True)
+def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
+    x, y, mass = inked_pixels(image)
+    box = (x.min(), x.max(), y.min(), y.max())
+    pixel_strips = 0.5 * pixel * n_radii
+    longest = strip_count(math.hypot(box[1] - box[0], box[3] - box[2]) * pixel_strips + 1.0)
+    longest += whole_vectors(int(math.sqrt(2.0) * pixel_strips) + 2)
+    scratch = np.empty(BLOCK, np.int32), np.empty(BLOCK), np.empty((2, longest))
+    inversion = inversion_scratch(longest, levels.shape[0])
+    n_slices = directions.shape[0]
+    mirrored = out.shape[0] == 2 * n_slices
+    strip = 2.0 / n_radii
+    for k in range(n_slices):
+        first, n_strips = _cover(x, y, mass, box, directions[k], pixel, n_radii, scratch, inversion[0])
+        mirror = out[n_slices + k] if mirrored else out[k, :0]
+        invert(n_strips, levels, first * strip - 1.0, strip, inversion, out[k], mirror)
+    return out
