@@ -342,8 +342,19 @@ def test_a_number_that_nothing_explains_is_shown_beside_its_neighbours(tmp_path)
     row = next(row for row in task.rows if row.directions == 16 and "rcdt/2" in row.printed)
     odd = row._replace(printed={**row.printed, "rcdt/2": Number(7.0)})
     (sentence,) = causes(task, [(odd, "rcdt/2")]).values()
-    told = "does not explain the difference; the paper prints 0.366 for 8 and 0.366 for 32"
-    assert sentence.endswith(f"{told}, so that this number breaks its own printed column")
+    told = "does not explain the difference; the paper prints 0.366 for 8 and 0.366 for 32, where our number changes"
+    assert re.search(
+        told + r" by 0\.\d{4} at most on the same samples: a misprint, which breaks its own column", sentence
+    )
+
+
+def test_a_number_that_other_directions_explain_is_not_called_a_misprint(tmp_path, monkeypatch):
+    monkeypatch.setattr("nrcdt.paper.causes._accuracy", lambda task, row, column: row.directions / 10)
+    task = small_task("nt-academic", tmp_path)
+    row = next(row for row in task.rows if row.directions == 16 and "rcdt/2" in row.printed)
+    odd = row._replace(printed={**row.printed, "rcdt/2": Number(0.9)})
+    (sentence,) = causes(task, [(odd, "rcdt/2")]).values()
+    assert sentence.endswith("where our number changes by 1.6000 at most on the same samples")
 
 
 def test_what_other_lengths_do_not_explain_is_put_to_other_draws(tmp_path):
