@@ -142,3 +142,14 @@ def test_motifs_that_are_none_are_not_asked_for(catalogue):
     asked = {mark.motif for mark, _ in evaluation.leave_one_out(search, registered=False)}
     fewer = {mark.motif for mark, _ in evaluation.leave_one_out(search, registered=False, without=[motif])}
     assert asked - fewer == {motif}
+
+
+def test_scores_do_not_depend_on_the_order_of_adding(tmp_path, monkeypatch):
+    monkeypatch.setattr("nrcdt.catalogue.ranking.N_PAIRS", 5)
+    monkeypatch.setattr("nrcdt.catalogue.ranking.N_ALIGNED", 3)
+    scores = []
+    for name, order in (("there", PAIRS), ("back", PAIRS[::-1])):
+        with catalogues.make(tmp_path / f"{name}.db", order) as catalogue:
+            query = query_of_mark(catalogue, catalogue.find(PAIRS[0][0]))
+            scores.append({hit.mark.name: hit.score for hit in Search(catalogue, n_jobs=1).query(query)})
+    assert scores[0] == pytest.approx(scores[1], rel=1e-5)

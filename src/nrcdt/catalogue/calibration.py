@@ -25,24 +25,22 @@ DOUBTFUL = 0.5
 def calibrate(search: Search, advance: Callable[[], None] = lambda: None) -> Array:
     """Find out how near marks come that are not the same, and keep it in the catalogue.
 
-    For some marks of the collection, drawn at random, the best score of another one, without pairs that overlap so
-    much, or were judged so, that they must be the same mark.
+    For a sample of the marks, the best score of another one, without pairs that overlap so much, or were judged so,
+    that they must be the same mark.
 
     Returns
     -------
     array of shape (n,), sorted scores
     """
     catalogue = search.catalogue
-    numbers = catalogue.ids()
-    chosen = np.random.default_rng(0).permutation(numbers)[:N_STRANGERS]
     same = {frozenset((one.a, one.b)) for one in catalogue.judgements() if one.verdict == "identical"}
     scores = []
-    for mark in catalogue.numbered(chosen):
+    for mark in catalogue.numbered(catalogue.sample(N_STRANGERS)):
         strangers = [hit.score for hit in _others(search, mark) if hit.score and not _same(mark, hit, same)]
         if strangers:
             scores.append(min(strangers))
         advance()
-    catalogue.set_about("strangers", {"marks": len(numbers), "scores": sorted(scores)})
+    catalogue.set_about("strangers", {"marks": len(catalogue), "scores": sorted(scores)})
     return np.sort(scores)
 
 

@@ -37,14 +37,14 @@ def clusters(index: Index, n_groups: int | None = None, reach: float = 0.6) -> t
         raise ValueError(f"n_groups must be between 1 and the number of marks, {n_marks}; got {n_groups}.")
     if n_groups is None and reach <= 0:
         raise ValueError(f"reach must be positive; got {reach}. 0.6 is a good start.")
-    threshold = None if n_groups else reach * _usual_distance(held.vectors)
+    threshold = None if n_groups else reach * _usual_distance(index)
     method = AgglomerativeClustering(n_groups, linkage="average", distance_threshold=threshold)
     groups = method.fit_predict(held.vectors)
     by_size = np.argsort(-np.bincount(groups), kind="stable")
     return held.ids, np.argsort(by_size)[groups]
 
 
-def _usual_distance(vectors: Array) -> float:
-    some = np.random.default_rng(0).permutation(len(vectors))[:N_PAIRS]
-    distances = np.linalg.norm(vectors[some[:, np.newaxis]] - vectors[some], axis=2)
+def _usual_distance(index: Index) -> float:
+    _, some = index.sample(N_PAIRS)
+    distances = np.linalg.norm(some[:, np.newaxis] - some, axis=2)
     return float(np.median(distances[np.triu_indices(len(some), 1)]))

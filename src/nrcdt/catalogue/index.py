@@ -73,6 +73,13 @@ class Index:
         vectors /= scales
         return _Held(generation, ids, vectors, np.einsum("np,np->n", vectors, vectors), scales)
 
+    def sample(self, n: int) -> tuple[Array, Array]:
+        """Return numbers and features of up to `n` marks, the same ones whatever order they were added in."""
+        held = self.held()
+        chosen = np.array(self.catalogue.sample(n), np.int64)
+        chosen = chosen[np.isin(chosen, held.ids)]
+        return chosen, held.vectors[np.searchsorted(held.ids, chosen)]
+
     def nearest(self, features: Array, n: int, wanted: Filter = Filter()) -> Neighbours:  # noqa: B008
         """Return the `n` marks whose features are nearest, among those that are wanted."""
         held = self.held()

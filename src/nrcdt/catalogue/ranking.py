@@ -195,13 +195,11 @@ class Search:
         return self._units[1]
 
     def _measured_units(self) -> Units:
-        held = self.index.held()
-        if len(held.ids) < 2:
+        chosen, some = self.index.sample(N_PAIRS)
+        if len(chosen) < 2:
             return Units(1.0, 1.0)
-        chosen = np.random.default_rng(0).permutation(len(held.ids))
-        some = held.vectors[chosen[:N_PAIRS]]
         distances = np.linalg.norm(some[: len(some) // 2] - some[-(len(some) // 2) :], axis=1)
-        marks = self.catalogue.numbered(held.ids[chosen[:N_ALIGNED]])
+        marks = self.catalogue.numbered(chosen[:N_ALIGNED])
         inks = [ink for ink in map(self._ink, marks) if ink is not None]
         residuals = aligned(inks, n_jobs=self.n_jobs)[np.triu_indices(len(inks), 1)] if len(inks) > 1 else [1.0]
         return Units(float(np.median(distances)) or 1.0, float(np.median(residuals)) or 1.0)

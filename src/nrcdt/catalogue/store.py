@@ -147,6 +147,10 @@ class Catalogue(Database):
         where, values = wanted.where()
         return np.array([n for (n,) in self.rows(f"SELECT id FROM marks WHERE {where} ORDER BY id", values)], np.int64)
 
+    def sample(self, n: int) -> list[int]:
+        """Return the numbers of up to `n` marks, as good as drawn at random: the first by id, which is a hash."""
+        return [number for (number,) in self.rows("SELECT id FROM marks ORDER BY uid LIMIT ?", [n])]
+
     def number(self, uid: str) -> int:
         """Return the number of a mark."""
         return int(self.rows("SELECT id FROM marks WHERE uid = ?", [uid])[0][0])
