@@ -78,6 +78,13 @@ def test_linear_quantiles(rng, m):
     np.testing.assert_allclose(fast, slow, atol=1e-13)
 
 
+def test_faint_ends_are_mass_like_any_other():
+    masses, levels = np.array([[1e-14, 0, 0, 1], [1, 0, 0, 1e-14]]), np.array([1e-30, 0.5, 1 - 1e-16])
+    fast, slow = (module.linear_quantiles(masses, levels, 0.0, 1.0, np.empty((2, 3))) for module in (cpu, reference))
+    np.testing.assert_allclose(fast, slow, atol=1e-12)
+    assert fast[0, 0] < 1e-12
+
+
 def test_linear_quantiles_of_the_mirror(rng):
     masses = rng.integers(0, 3, (8, 12)).astype(float)
     masses[:, 0] = 1

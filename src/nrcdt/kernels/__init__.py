@@ -1,7 +1,7 @@
 """Hot loops behind one dispatcher.
 
     reference.py   the obvious loops: specification, and judge of the others
-    cpu.py         numba; same names, same arguments (with shadows.py, vectors.py, order.py, align.py and lines.py)
+    cpu.py         numba; same names, same arguments (its head says which file holds what)
 
 Callers ask `kernels_for(array)` and never import a backend themselves, so that `import nrcdt` stays light.
 """

@@ -15,11 +15,12 @@ import math
 import numpy as np
 from numba import njit, uint64
 
-from .invert import inversion_scratch, invert
-from .pixels import BLOCK, geometry, inked_pixels, reach, shadow_start, strip_count, whole_vectors
+from .invert import inversion_scratch, invert, walk
+from .pixels import BLOCK, geometry, inked_pixels, longest_shadow, reach, shadow_start, strips_across, whole_vectors
+from .reference import STEP_TOLERANCE
 from .vectors import LANES, add_shares
 
-POINT = 1e-100  # strips: what a shadow rises over along an axis, where it is a box
+THINNEST = 1e-100  # strips that a shadow rises over along an axis, where it is a box
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -76,12 +77,12 @@ def _cover(x, y, mass, box, direction, pixel, n_radii, scratch, cumulative):
     """Write the cumulative mass of one direction; return the number of the first strip, and how many there are."""
     strips, edges, sums = scratch
     a, b, short, long = geometry(direction, pixel, n_radii)
-    short = max(short, POINT)
+    short = max(short, THINNEST)
     origin = shadow_start(short, long, n_radii, False)
     low, high = reach(box, a, b)
     first = math.floor(origin + low) - 1
     width = whole_vectors(int(short + long) + 1)
-    n_strips = strip_count(high - low) + width
+    n_strips = strips_across(high - low) + width
     partly, wholly = sums[0, :n_strips], sums[1, :n_strips]
     partly[:] = 0.0
     wholly[:] = 0.0
@@ -94,19 +95,33 @@ def _cover(x, y, mass, box, direction, pixel, n_radii, scratch, cumulative):
 
 
 @njit(cache=True, nogil=True)
+def _ends(cumulative, n_strips):
+    """Return the first and the last strip with mass, as far as rounding lets one tell."""
+    faint = STEP_TOLERANCE * cumulative[n_strips]
+    last = n_strips - 1
+    while last > 0 and cumulative[last] >= cumulative[n_strips] - faint:
+        last -= 1
+    first = 0
+    while first < last and cumulative[first + 1] <= faint:
+        first += 1
+    return first, last
+
+
+@njit(cache=True, nogil=True)
 def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
     x, y, mass = inked_pixels(image)
     box = (x.min(), x.max(), y.min(), y.max())
-    pixel_strips = 0.5 * pixel * n_radii
-    longest = strip_count(math.hypot(box[1] - box[0], box[3] - box[2]) * pixel_strips + 1.0)
-    longest += whole_vectors(int(math.sqrt(2.0) * pixel_strips) + 2)
+    longest = longest_shadow(box, 0.5 * pixel * n_radii)
     scratch = np.empty(BLOCK, np.int32), np.empty(BLOCK), np.empty((2, longest))
     inversion = inversion_scratch(longest, levels.shape[0])
     n_slices = directions.shape[0]
     mirrored = out.shape[0] == 2 * n_slices
-    strip = 2.0 / n_radii
+    cumulative, strip = inversion[0], 2.0 / n_radii
     for k in range(n_slices):
-        first, n_strips = _cover(x, y, mass, box, directions[k], pixel, n_radii, scratch, inversion[0])
+        start, n_strips = _cover(x, y, mass, box, directions[k], pixel, n_radii, scratch, cumulative)
         mirror = out[n_slices + k] if mirrored else out[k, :0]
-        invert(n_strips, levels, first * strip - 1.0, strip, inversion, out[k], mirror)
+        lower = start * strip - 1.0
+        if not invert(n_strips, levels, lower, strip, inversion, out[k], mirror):
+            first, last = _ends(cumulative, n_strips)
+            walk(cumulative, cumulative[n_strips], first, last, levels, lower, strip, out[k], mirror)
     return out

@@ -10,6 +10,9 @@ has a twin of the same name in `reference.py`, which says what is computed; thes
     invert.py    linear_quantiles                      a guess for even levels, a walk where it does not hold
     here         row_moments, shift_and_scale          one row at a time, while it is in the cache
 
+pixels.py finds the ink and says where it is seen from a direction; vectors.py holds the instructions that the compiler
+does not find; lines.py belongs to the room of ink.
+
 Two habits of the compiler shape the code. A choice is written ``x if x < y else y`` into another array: it becomes one
 vector instruction, where ``min`` or an update in place becomes a masked store. And addresses that depend on data are
 loaded in groups before anything is stored, because a store whose address is not yet known holds up later loads.

@@ -67,14 +67,8 @@ def _place(t, below, above, lower, width, r):
 
 
 @njit(cache=True, nogil=True)
-def _walk(cumulative, total, levels, lower, width, out, mirror):
-    """Invert level by level, with the rules for plateaus; the mirror image too, if there is room."""
-    last = cumulative.shape[0] - 3
-    while last > 0 and cumulative[last] >= total * (1.0 - STEP_TOLERANCE):
-        last -= 1
-    first = 0
-    while first < last and cumulative[first + 1] <= total * STEP_TOLERANCE:
-        first += 1
+def walk(cumulative, total, first, last, levels, lower, width, out, mirror):
+    """Invert level by level between two strips with mass, by the rules for plateaus; the mirror image too, if asked."""
     r = first
     for j in range(levels.shape[0]):
         t = levels[j] * total
@@ -101,25 +95,42 @@ def inversion_scratch(n_strips, n_levels):
 
 @njit(cache=True, nogil=True)
 def invert(n_strips, levels, lower, width, scratch, out, mirror):
-    """Invert the cumulative mass of some strips; its mirror image too, if there is room."""
+    """Invert the cumulative mass of some strips, and its mirror image, if there is room; tell whether that went well.
+
+    Where it did not, a level lies on a plateau or the levels are not even: `walk` takes more time and knows the rules.
+    """
     cumulative, behind, strips, ends = scratch
-    cumulative = cumulative[: n_strips + 2]
     total = cumulative[n_strips]
     _guess(cumulative, total, strips, behind[:n_strips])
-    if _interpolate(cumulative, total, levels, strips, ends, lower, width, out):
-        for j in range(mirror.shape[0]):
-            mirror[j] = -out[levels.shape[0] - 1 - j]
-    else:
-        _walk(cumulative, total, levels, lower, width, out, mirror)
+    if not _interpolate(cumulative, total, levels, strips, ends, lower, width, out):
+        return False
+    for j in range(mirror.shape[0]):
+        mirror[j] = -out[levels.shape[0] - 1 - j]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _ends(row):
+    """Return the first and the last strip with mass."""
+    last = row.shape[0] - 1
+    while last > 0 and row[last] == 0.0:
+        last -= 1
+    first = 0
+    while first < last and row[first] == 0.0:
+        first += 1
+    return first, last
 
 
 @njit(cache=True, nogil=True)
 def linear_quantiles(masses, levels, lower, width, out):
     n_slices, n_strips = masses.shape
     scratch = inversion_scratch(n_strips, levels.shape[0])
+    cumulative = scratch[0]
     mirrored = out.shape[0] == 2 * n_slices
     for k in range(n_slices):
         mirror = out[n_slices + k] if mirrored else out[k, :0]
-        _accumulate(masses[k], scratch[0])
-        invert(n_strips, levels, lower, width, scratch, out[k], mirror)
+        _accumulate(masses[k], cumulative)
+        if not invert(n_strips, levels, lower, width, scratch, out[k], mirror):
+            first, last = _ends(masses[k])
+            walk(cumulative, cumulative[n_strips], first, last, levels, lower, width, out[k], mirror)
     return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -62,8 +64,7 @@ def inked_pixels(image):
     counts = np.zeros((pixels.shape[0] + RUN - 1) // RUN, np.int64)
     _count_ink(pixels, counts)
     n_rounds = (counts.sum() + PILES - 1) // PILES
-    x, y = np.zeros((n_rounds, PILES), np.float32), np.zeros((n_rounds, PILES), np.float32)
-    mass = np.zeros((n_rounds, PILES))
+    x, y, mass = np.zeros((n_rounds, PILES)), np.zeros((n_rounds, PILES)), np.zeros((n_rounds, PILES))
     turn = pile = 0
     for k in range(counts.shape[0]):
         if counts[k] == 0:
@@ -87,6 +88,13 @@ def reach(box, a, b):
 
 
 @njit(cache=True, nogil=True)
-def strip_count(extent):
+def strips_across(extent):
     """Strips that shadows may start in, with one to spare on either side."""
     return int(extent) + 4
+
+
+@njit(cache=True, nogil=True)
+def longest_shadow(box, strips_per_pixel):
+    """Return how many strips the shadow of a box of pixels may reach in any direction, whole vectors at its end."""
+    across = math.hypot(box[1] - box[0], box[3] - box[2]) * strips_per_pixel
+    return strips_across(across + 1.0) + whole_vectors(int(math.sqrt(2.0) * strips_per_pixel) + 3)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit, uint64
 
-from .pixels import BLOCK, geometry, inked_pixels, reach, shadow_start, strip_count, whole_vectors
+from .pixels import BLOCK, geometry, inked_pixels, longest_shadow, reach, shadow_start, strips_across, whole_vectors
 from .vectors import LANES, add_quadratics
 
 
@@ -110,14 +110,13 @@ def _add_shadows(cells, offsets, mass, table, total):
 @njit(cache=True, nogil=True)
 def _shadow_scratch(box, strips_per_pixel):
     """Return the arrays that `_cast` works in; the last is as long as the longest shadow of a box of pixels."""
-    longest = strip_count(math.hypot(box[1] - box[0], box[3] - box[2]) * strips_per_pixel + 1.0)
     widest = whole_vectors(int(math.sqrt(2.0) * strips_per_pixel) + 3)
     return (
         np.empty(5),
         np.empty(12 * widest),
         np.empty(BLOCK, np.int32),
         np.empty(BLOCK),
-        np.empty(longest + widest),
+        np.empty(longest_shadow(box, strips_per_pixel)),
     )
 
 
@@ -130,7 +129,7 @@ def _cast(x, y, mass, box, direction, pixel, n_radii, lines, scratch):
     origin = shadow_start(short, long, n_radii, lines)
     low, high = reach(box, a, b)
     first = math.floor(origin + low) - 1
-    strips = total[: strip_count(high - low) + table.shape[2]]
+    strips = total[: strips_across(high - low) + table.shape[2]]
     strips[:] = 0.0
     for i in range(0, mass.shape[0], BLOCK):
         part = slice(i, min(i + BLOCK, mass.shape[0]))
@@ -178,7 +177,7 @@ def back_project(sinogram, directions, pixel, lines, out):
     n_directions, n_radii = sinogram.shape
     height, width = out.shape
     box = (-0.5 * (width - 1), 0.5 * (width - 1), -0.5 * (height - 1), 0.5 * (height - 1))
-    length = strip_count(0.5 * math.hypot(height, width) * pixel * n_radii)
+    length = strips_across(0.5 * math.hypot(height, width) * pixel * n_radii)
     breaks = np.empty(5)
     numbers = np.empty(12 * whole_vectors(int(math.sqrt(2.0) * pixel * n_radii / 2.0) + 3))
     gains = np.empty((3, 4 * length))

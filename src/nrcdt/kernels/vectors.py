@@ -74,8 +74,8 @@ def add_shares(typing, total, i, edge, mass, short, long):
     """Add to ``total[i]``, for four i, the mass times 2 short long times the share of a shadow before four edges.
 
     The shadow starts at 0, rises over `short`, is flat up to `long`, falls until ``short + long``; the edges lie at
-    `edge` > 0 and one, two and three behind it. In terms of z, u = min(z, short) and v = max(z - long, 0), where z is
-    the edge or the end of the shadow, the share is u (2 z - u) - v**2.
+    `edge` > 0 and one, two and three behind it. Where z is the edge, or the end of the shadow if that comes first, and
+    u = min(z, short) and v = max(z - long, 0), the share times 2 short long is u (2 z - u) - v**2.
     """
 
     def write(context, builder, signature, values):
