@@ -1,4 +1,5 @@
 import sys
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -187,6 +188,12 @@ def test_bad_arrays(tmp_path):
     np.save(tmp_path / "flat.npy", np.arange(3.0))
     np.savez(tmp_path / "many.npz", a=POINTS, b=POINTS)
     (tmp_path / "broken.npz").write_bytes(b"PK no archive")
+    np.savez_compressed(tmp_path / "damaged.npz", points=np.random.default_rng(0).random((200, 2)))
+    damaged = bytearray((tmp_path / "damaged.npz").read_bytes())
+    damaged[200:400] = bytes(200)
+    (tmp_path / "damaged.npz").write_bytes(damaged)
+    with ZipFile(tmp_path / "text.npz", "w") as archive:
+        archive.writestr("points.txt", "1 2")
     (tmp_path / "cut.npy").write_bytes((tmp_path / "flat.npy").read_bytes()[:-8])
     messages = {
         "objects.npy": "the file must hold whole arrays of numbers",
@@ -194,6 +201,8 @@ def test_bad_arrays(tmp_path):
         "flat.npy": r"the points must have shape \(n_points, d\)",
         "many.npz": "the archive must hold `points`, or a single array; got a, b",
         "broken.npz": "the file must hold whole arrays of numbers",
+        "damaged.npz": "the file must hold whole arrays of numbers",
+        "text.npz": "the archive must hold `points`, or a single array; got nothing",
         "cut.npy": "the file must hold whole arrays of numbers",
     }
     for name, message in messages.items():
@@ -225,6 +234,21 @@ def test_bare_points_in_a_mesh_file(tmp_path):
     assert read_mesh(path).shape == (4, 3)
     with pytest.raises(ValueError, match="the mesh must have faces"):
         read_mesh(path, n_samples=10)
+
+
+def test_a_mesh_with_fewer_vertices_than_it_declares_is_refused(tmp_path):
+    pytest.importorskip("trimesh")
+    header = "ply\nformat ascii 1.0\nelement vertex 1000\nproperty float x\nproperty float y\nproperty float z\n"
+    (tmp_path / "a.ply").write_text(header + "end_header\n" + "1 2 3\n4 5 6\n7 8 10\n0 0 1\n" * 3)
+    with pytest.raises(ValueError, match=r"got 12 of 1000 vertices\. Export it again"):
+        read_mesh(tmp_path / "a.ply")
+
+
+def test_half_a_binary_mesh_is_refused_for_what_it_is(tmp_path, box):
+    box.export(tmp_path / "whole.stl")
+    (tmp_path / "a.stl").write_bytes((tmp_path / "whole.stl").read_bytes()[:300])
+    with pytest.raises(ValueError, match=r"must be a whole PLY, OBJ, STL or OFF file; got (?!No module)"):
+        read_mesh(tmp_path / "a.stl")
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.ply", b"ply\nnonsense"), ("a.off", b"OFF\n3 1 0\n0 0 0\n")])

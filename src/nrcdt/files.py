@@ -13,7 +13,7 @@ from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -33,6 +33,7 @@ DEEP_MODES = ("F", "I", "I;16", "I;16B", "I;16L")
 MEANINGLESS_DPI = (72, 96)
 MAX_BYTES = 256_000_000
 MAX_PIXELS = 100_000_000
+PLY_HEADER = 65_536  # bytes
 SURFACE_SEED = 0
 
 
@@ -240,7 +241,7 @@ def _read_arrays(path: Path) -> tuple[Array, Array | None]:
         arrays = {"points": _read_npy(path)} if path.suffix.lower() == ".npy" else _read_npz(path)
     except TooLarge:
         raise
-    except (ValueError, EOFError, KeyError, MemoryError, BadZipFile) as error:
+    except Exception as error:  # damaged archives fail in the words of zlib, zipfile and numpy
         raise ValueError(
             f"the file must hold whole arrays of numbers; got {_first_line(error)}. Save it again, without objects."
         ) from error
@@ -263,7 +264,7 @@ def _read_npz(path: Path) -> dict[str, Array]:
     with ZipFile(path) as archive:
         _check_bytes(sum(member.file_size for member in archive.infolist()))
     with np.load(path, allow_pickle=False) as arrays:
-        return dict(arrays)
+        return {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
 
 
 def _read_text(path: Path) -> tuple[Array, Array | None]:
@@ -356,8 +357,23 @@ def _load_mesh(path: Path) -> Any:
         # An open file instead of a path: nothing beside the mesh, such as textures, is looked for.
         with path.open("rb") as file:
             loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False)
-            return loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
+        mesh: Any = loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
+        _check_vertices(path, len(mesh.vertices))
+        return mesh
     except Exception as error:  # as for pictures: damaged files raise all kinds of errors
+        # What is no whole binary file is read as text, for which a guess of its encoding would be needed.
+        found = "neither text nor a whole binary file" if isinstance(error, ImportError) else _first_line(error)
         raise ValueError(
-            f"the mesh must be a whole PLY, OBJ, STL or OFF file; got {_first_line(error)}. Export it again."
+            f"the mesh must be a whole PLY, OBJ, STL or OFF file; got {found}. Export it again."
         ) from error
+
+
+def _check_vertices(path: Path, n_vertices: int) -> None:
+    """Refuse a PLY file that has fewer vertices than it declares; the reader takes what is there."""
+    if path.suffix.lower() != ".ply":
+        return
+    with path.open("rb") as file:
+        header = file.read(PLY_HEADER).partition(b"end_header")[0]
+    declared = re.search(rb"element\s+vertex\s+(\d+)", header)
+    if declared and n_vertices < int(declared[1]):
+        raise ValueError(f"{n_vertices} of {int(declared[1])} vertices")
