@@ -242,3 +242,9 @@ def test_what_cannot_be_aligned(rng):
         AlignedMetric(8, 4).pairwise(np.zeros((1, 32)), np.full((1, 32), np.nan))
     with pytest.raises(ValueError, match="n_quantiles must be a positive integer; got 0"):
         AlignedMetric(8, 0)
+
+
+def test_measures_may_come_one_by_one(rng):
+    clouds = rng.normal(size=(3, 20, 2))
+    found = sliced_wasserstein((cloud for cloud in clouds), space="euclidean", n_directions=4)
+    np.testing.assert_array_equal(found, sliced_wasserstein(clouds, space="euclidean", n_directions=4))

@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -175,7 +176,9 @@ def test_own_space(rng):
         ({"n_quantiles": 1}, "n_quantiles must be at least 2 to have a spread; got 1"),
         ({"directions": np.ones((3, 3))}, r"directions must have shape \(n_directions, 2\) in the image space; got"),
         ({"directions": 2 * circle(4)}, "directions must be unit vectors; got other lengths"),
-        ({"directions": (circle(4), [1, 2])}, "the weights of directions must be 4 non-negative numbers"),
+        ({"directions": (circle(2), [1, np.inf])}, "the weights of directions must be finite"),
+        ({"directions": (circle(2), [1, -1])}, "the weights of directions must be non-negative with positive sum"),
+        ({"directions": (circle(4), [1, 2])}, "the weights of directions must be one number per direction, 4"),
         ({"directions": circle(6)[[0, 2, 1, 3]], "aggregate": "tv"}, "'tv' must have directions in order around a"),
         ({"image_shape": (2, 3)}, "image_shape must have 25 pixels"),
         ({"directions": np.zeros((0, 2))}, "directions must be at least one"),
@@ -313,3 +316,42 @@ def test_trimmed_features_forgive_specks():
         nearest = pairwise_distances_argmin(model.transform(specked), model.transform(drawings))
         right[trim] = np.sum(nearest == np.arange(8))
     assert right[0.1] >= right[0] + 2
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, bool, np.float16])
+def test_images_of_whole_numbers_need_no_memory_as_floats(rng, dtype):
+    images = (rng.random((40, 64, 64)) * 200).astype(dtype)
+    transform = NRCDT(n_directions=4, n_quantiles=8).fit(images[:1])
+    expected = transform.transform(images.astype(np.float64))
+    for X in (images, images.reshape(40, -1), list(images)):
+        transform.fit(X[:1])
+        tracemalloc.start()
+        np.testing.assert_array_equal(transform.transform(X), expected)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < images.size * 8 / 2
+
+
+def test_an_array_of_images_of_different_sizes_is_a_list(rng):
+    images = np.empty(2, object)
+    images[:] = [rng.random((4, 4)), rng.random((5, 6))]
+    np.testing.assert_array_equal(nrcdt(images, n_directions=4), nrcdt(list(images), n_directions=4))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_phi_without_a_value_names_the_sample(rng, n_jobs, monkeypatch):
+    monkeypatch.setattr("nrcdt.transform.CHUNK_BYTES", 1)
+    clouds = rng.normal(size=(3, 20, 2))
+    clouds[2] += 10
+
+    def phi(points, directions):
+        return np.where(points[:, 0].max() > 5, np.nan, directions @ points.T)
+
+    with pytest.raises(ValueError, match=r"^X\[2\]: phi of every point and direction must be finite; got NaN"):
+        nrcdt(clouds, (phi, circle(8)), n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("image_shape", [5, (-5, -5), "ab", (5.0, 5.0), (None, 5), (5, 4)])
+def test_shapes_of_flattened_images(image_shape):
+    with pytest.raises(ValueError, match=r"^image_shape must .* Give"):
+        NRCDT(image_shape=image_shape).fit(np.ones((3, 25)))

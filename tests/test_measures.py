@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from nrcdt.measures import check_clouds, check_image, check_images, check_points, check_rotations
+from nrcdt.measures import check_clouds, check_image, check_images, check_points, check_rotations, floats
 
 GOOD = np.ones((3, 4))
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -79,9 +79,11 @@ def test_a_bare_image_is_warned_about():
 
 def test_dtypes():
     assert check_images([GOOD.astype(np.float32)])[0].dtype == np.float32
-    assert check_images([GOOD.astype(np.uint8)])[0].dtype == np.float64
-    assert check_images([GOOD > 0])[0].dtype == np.float64
-    assert check_images([GOOD.astype(np.float16)])[0].dtype == np.float64
+    assert check_images([GOOD.astype(np.uint8)])[0].dtype == np.uint8
+    assert floats(GOOD.astype(np.uint8)).dtype == np.float64
+    assert floats(GOOD.astype(np.float32)).dtype == np.float32
+    assert floats(check_images([GOOD > 0])[0]).dtype == np.float64
+    assert floats(check_images([GOOD.astype(np.float16)])[0]).dtype == np.float64
 
 
 @pytest.mark.parametrize(

@@ -200,3 +200,23 @@ def test_trimmed_levels():
 def test_trim_must_leave_something(trim):
     with pytest.raises(ValueError, match=r"trim must be at least 0 and less than 0\.5; got"):
         reference_levels(4, trim=trim)
+
+
+@pytest.mark.parametrize("reference", [stats.norm(np.nan, 1), stats.norm(0, -1), stats.uniform(0, 0)])
+def test_references_with_impossible_parameters_are_refused(reference):
+    with pytest.raises(ValueError, match="reference must be a distribution with valid parameters"):
+        cdt([1.0, 2.0, 3.0], reference=reference, n_quantiles=3)
+
+
+@pytest.mark.parametrize(
+    ("x", "edges"), [(np.ones((2, 2, 2)), None), (np.ones((2, 2, 2)), (0, 1)), (np.ones((0, 3)), None)]
+)
+def test_measures_on_the_line_are_rows(x, edges):
+    with pytest.raises(ValueError, match="x must be one measure on the line, or a row for each of several; got shape"):
+        cdt(x, edges=edges)
+
+
+@pytest.mark.parametrize("edges", [3, (1, 0), (0, np.inf), (0, 1, 2)])
+def test_edges_are_two_numbers(edges):
+    with pytest.raises(ValueError, match="edges must be two finite numbers in increasing order"):
+        cdt([1.0, 2.0], edges=edges)

@@ -21,6 +21,17 @@ from scipy.special import ndtri
 from .slices import Array
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
+LENGTH_TOLERANCE = 1e-5
+ROUNDING = 1e-12
+
+
+def unit_vectors(vectors: Array, name: str) -> Array:
+    """Return vectors that must have length one with exactly that length: typed or rounded ones are a little off."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    off = float(np.abs(lengths - 1).max())
+    if off > LENGTH_TOLERANCE:
+        raise ValueError(f"{name} must be unit vectors; got other lengths. Divide each row by its norm.")
+    return vectors if off < ROUNDING else np.asarray(vectors / lengths)
 
 
 def circle(n: int) -> Array:

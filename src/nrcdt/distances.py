@@ -6,6 +6,7 @@ direction axis of its quantiles, after a reversal for reflections. The best shif
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from scipy.spatial.distance import cdist
 from .alignment import Outlook, alignments, outlook
 from .estimators import RCDT
 from .frames import whitening
-from .measures import as_floats, check_finite, positive_integer
+from .measures import as_floats, check_finite, floats, positive_integer
 from .quantiles import reference_levels
 from .slices import Array
 from .spaces import find_space
@@ -46,6 +47,7 @@ def sliced_wasserstein(X: Any, Y: Any = None, space: Any = "image", **settings: 
     array([[0.   , 3.536],
            [3.536, 0.   ]])
     """
+    X = list(X) if isinstance(X, Iterator) else X
     transform = RCDT(space, **settings).fit(X)
     levels = reference_levels(transform.n_quantiles, transform.reference)
     weights = np.sqrt(transform.direction_weights_[:, np.newaxis] * levels.weights).ravel()
@@ -143,7 +145,7 @@ def plane_measures(X: Any, space: Any) -> list[Any]:
             f"space must be 'image' or 'euclidean' to be aligned; got {found.name!r}. "
             "Elsewhere affine maps do more than turn the directions."
         )
-    measures = found.check(X)
+    measures = [floats(measure) for measure in found.check(X)]
     if found.dimension(measures[0]) != 2:
         raise ValueError(
             f"X must lie in the plane to be aligned; got clouds in {found.dimension(measures[0])} dimensions. "

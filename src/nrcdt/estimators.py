@@ -15,7 +15,16 @@ from .aggregate import Aggregation, block_scales, find_aggregations, join_blocks
 from .measures import as_floats, images_from_rows, is_rows
 from .slices import Array
 from .spaces import find_space
-from .transform import Plan, feature_blocks, inverse_rcdt, make_plan, quantile_array, refuse_directions, walk
+from .transform import (
+    Plan,
+    dtype_of,
+    feature_blocks,
+    inverse_rcdt,
+    make_plan,
+    quantile_array,
+    refuse_directions,
+    walk,
+)
 
 
 class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,11 +55,13 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if reset:
             self.__dict__.pop("n_features_in_", None)
             self.__dict__.pop("feature_names_in_", None)
+        if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
+            X = list(X)
         ragged = space.rows and isinstance(X, Sequence)
         table = issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2)
         if space.densities and table and not ragged:
             X = as_floats(X, "X") if isinstance(X, Sequence) else X
-            rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=reset)
+            rows = validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=reset)
             X = rows if space.rows else images_from_rows(rows, self.image_shape)
         return space.check(X)
 
@@ -98,7 +109,12 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (n_samples, n_directions, n_quantiles)
         """
         measures, plan = self._fitted(X)
-        return np.concatenate(walk(measures, plan, lambda chunk: quantile_array(chunk, plan), self.n_jobs))
+        dtype = np.result_type(*set(map(dtype_of, measures)))
+        out, n = np.empty((len(measures), len(plan.directions), len(plan.levels.values)), dtype), 0
+        for part in walk(measures, plan, lambda chunk: quantile_array(chunk, plan), self.n_jobs):
+            out[n : n + len(part)] = part
+            n += len(part)
+        return out
 
 
 class RCDT(_Slicer):
@@ -312,7 +328,7 @@ class NRCDT(_Slicer):
         def features(chunk: Sequence[Any]) -> Array:
             return join_blocks(feature_blocks(chunk, plan, aggregations), self.scales_)
 
-        return np.concatenate(walk(measures, plan, features, self.n_jobs))
+        return np.concatenate(list(walk(measures, plan, features, self.n_jobs)))
 
     def _blocks(self, measures: list[Any], plan: Plan, aggregations: list[Aggregation]) -> list[Array]:
         parts = walk(measures, plan, lambda chunk: feature_blocks(chunk, plan, aggregations), self.n_jobs)

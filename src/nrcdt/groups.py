@@ -25,7 +25,8 @@ def invariance(
 ) -> str:
     """Name the group of maps that leave the features of these settings unchanged.
 
-    The statement is exact for all directions; with finitely many, features converge to it.
+    The statement is exact for all directions; with finitely many, features converge to it. A function of your own is
+    taken at its word: that it treats all directions alike, as an aggregation does.
 
     Examples
     --------

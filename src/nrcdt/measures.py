@@ -1,11 +1,13 @@
 """From what people have (images, point clouds, rotations) to checked measures.
 
-Every error names the sample, the rule and the remedy. Arrays keep float32; everything else becomes float64.
+Every error names the sample, the rule and the remedy. Arrays keep float32; everything else becomes float64, images of
+whole numbers not before they are transformed.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -51,7 +53,10 @@ def as_floats(values: Any, name: str) -> Array:
             raise ValueError("complex data not supported")
         return array if array.dtype in RANK_TOLERANCE else array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold real numbers in a regular array; got {error}.") from None
+        got = str(error).rstrip(".")
+        raise ValueError(
+            f"{name} must hold real numbers in a regular array; got {got}. Convert it to an array of floats first."
+        ) from None
 
 
 def check_finite(array: Array, name: str) -> tuple[float, float]:
@@ -95,6 +100,19 @@ def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
     return array if SMALLEST < high < LARGEST else np.asarray(array / high)
 
 
+def check_shape(shape: Any, name: str) -> tuple[int, int]:
+    """Return the height and width of an image as two positive whole numbers."""
+    try:
+        height, width = map(operator.index, shape)
+    except (TypeError, ValueError):
+        height = width = 0
+    if min(height, width) < 1:
+        raise ValueError(
+            f"{name} must be two positive whole numbers; got {shape!r}. Give (height, width) of one image."
+        )
+    return height, width
+
+
 def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
     """Give flattened rows their two dimensions back."""
     n_rows, n_columns = rows.shape
@@ -110,16 +128,19 @@ def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
                 UserWarning,
                 stacklevel=2,
             )
-    if len(image_shape) != 2 or math.prod(image_shape) != n_columns:
+    height, width = check_shape(image_shape, "image_shape")
+    if height * width != n_columns:
         raise ValueError(
-            f"image_shape must have {n_columns} pixels, as the rows of X do; got {tuple(image_shape)}. "
+            f"image_shape must have {n_columns} pixels, as the rows of X do; got {(height, width)}. "
             "Give (height, width) of one image."
         )
-    return rows.reshape(n_rows, *image_shape)
+    return rows.reshape(n_rows, height, width)
 
 
 def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Array]:
     """Return images from an (n, height, width) array, from flattened rows, or from a sequence of arrays.
+
+    Arrays of whole numbers are checked and stay what they are: `floats` turns them into floats one by one.
 
     Examples
     --------
@@ -130,8 +151,24 @@ def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Arr
     (3, 3)
     """
     if is_rows(X):
-        X = images_from_rows(as_floats(X, "X"), image_shape)
-    return [check_image(image, f"X[{i}]") for i, image in enumerate(_samples(X, "images of shape (height, width)"))]
+        X = images_from_rows(X if _is_compact(X) else as_floats(X, "X"), image_shape)
+    samples = _samples(X, "images of shape (height, width)")
+    return [_check_compact(image, f"X[{i}]") for i, image in enumerate(samples)]
+
+
+def _check_compact(image: Any, name: str) -> Array:
+    checked = check_image(image, name)
+    return image if _is_compact(image) else checked
+
+
+def _is_compact(array: Any) -> bool:
+    """Tell whether an array would need more memory as floats: it is turned into them when its turn comes."""
+    return isinstance(array, np.ndarray) and array.dtype.kind in "biuf" and array.dtype not in RANK_TOLERANCE
+
+
+def floats(measure: Any) -> Any:
+    """Return a checked measure in floats, as transforms want it."""
+    return measure.astype(np.float64) if _is_compact(measure) else measure
 
 
 def is_rows(X: Any) -> bool:

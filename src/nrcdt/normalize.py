@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -89,15 +89,25 @@ def _refuse_flat(means: Array, spreads: Array, precision: float) -> None:
     size = np.abs(means).max(axis=1, keepdims=True) + spreads.max(axis=1, keepdims=True)
     wide = spreads > 64 * precision * size
     if not wide.all():
-        raise FlatSlice(*(int(position) for position in np.argwhere(~wide)[0]))
-
-
-class FlatSlice(ValueError):
-    """A slice without spread; carries the position of its sample in the batch."""
-
-    def __init__(self, sample: int, direction: int) -> None:
-        self.sample, self.direction = sample, direction
-        super().__init__(
-            f"X[{sample}] must have spread in every slice; got none in direction {direction}. "
-            "Drop the sample, choose other directions, or normalize with 'center' or None."
+        sample, direction = np.argwhere(~wide)[0]
+        raise FlatSlice(
+            int(sample),
+            f" must have spread in every slice; got none in direction {direction}. "
+            "Drop the sample, choose other directions, or normalize with 'center' or None.",
         )
+
+
+class SampleError(ValueError):
+    """What is wrong with one sample; carries its position in the batch, and can be raised again for another one."""
+
+    def __init__(self, sample: int, problem: str) -> None:
+        self.sample, self.problem = sample, problem
+        super().__init__(f"X[{sample}]{problem}")
+
+    def at(self, sample: int) -> Self:
+        """Return the same error about another position."""
+        return type(self)(sample, self.problem)
+
+
+class FlatSlice(SampleError):
+    """A slice without spread."""

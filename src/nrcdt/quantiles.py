@@ -67,6 +67,11 @@ def _untrimmed(n_quantiles: int, reference: Any) -> Levels:
     half = (points[1] - points[0]) / 2 if n_quantiles > 1 else 1.0
     mass = distribution.cdf(points + half) - distribution.cdf(points - half)
     values = np.asarray(distribution.cdf(points))
+    if not (np.isfinite(mass).all() and mass.sum() > 0 and (np.diff(values) >= 0).all()):
+        raise ValueError(
+            f"reference must be a distribution with valid parameters; got {reference!r}, which has no probabilities "
+            "at its own quantiles. Check its location, scale and shape."
+        )
     return Levels(values, mass / mass.sum(), bool(np.allclose(values, 1 - values[::-1], rtol=0, atol=1e-14)))
 
 
@@ -184,6 +189,11 @@ def cdt(
     """
     levels = reference_levels(n_quantiles, reference)
     array = as_floats(x, "x")
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise ValueError(
+            f"x must be one measure on the line, or a row for each of several; got shape {array.shape}. "
+            "Flatten it, or pass one row per measure."
+        )
     rows = np.atleast_2d(array)
     if edges is not None:
         _check_edges(edges)
@@ -200,8 +210,8 @@ def cdt(
     return quantiles if array.ndim > 1 else quantiles[0]
 
 
-def _check_edges(edges: tuple[float, float]) -> None:
-    if len(edges) != 2 or not np.isfinite(edges).all() or not edges[0] < edges[1]:
+def _check_edges(edges: Any) -> None:
+    if np.shape(edges) != (2,) or not np.isfinite(np.asarray(edges, float)).all() or not edges[0] < edges[1]:
         raise ValueError(f"edges must be two finite numbers in increasing order; got {edges!r}. Give (lower, upper).")
 
 

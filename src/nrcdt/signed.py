@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .measures import as_floats, check_finite
-from .normalize import FlatSlice
+from .normalize import SampleError
 from .slices import Array
 from .spaces import find_space
 
@@ -145,5 +145,5 @@ def _check(part: _Part, space: Any) -> None:
 def _call(method: Any, parts: list[_Part]) -> Any:
     try:
         return method([part.measure for part in parts])
-    except FlatSlice as flat:
-        raise FlatSlice(parts[flat.sample].sample, flat.direction) from None
+    except SampleError as error:
+        raise error.at(parts[error.sample].sample) from None

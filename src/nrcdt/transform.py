@@ -10,10 +10,10 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .aggregate import Aggregation, aggregate
-from .directions import evenly_spread, run_around
+from .directions import evenly_spread, run_around, unit_vectors
 from .frames import FRAMES, sight, whitening
-from .measures import as_floats, check_finite, positive_integer
-from .normalize import NORMALIZATIONS, FlatSlice, Normalization, normalize
+from .measures import RANK_TOLERANCE, as_floats, check_finite, check_shape, floats, positive_integer
+from .normalize import NORMALIZATIONS, Normalization, SampleError, normalize
 from .quantiles import Levels, inverse_cdt, linear_quantiles, reference_levels, step_quantiles
 from .slices import Array
 from .spaces import Space, find_space
@@ -89,15 +89,21 @@ def resolve_directions(space: Space, dimension: int, n_directions: int, given: A
             f"directions must have shape (n_directions, {dimension}) in the {space.name} space; "
             f"got {directions.shape}. One direction per row."
         )
-    if space.unit_directions and np.abs(np.linalg.norm(directions, axis=1) - 1).max() > 1e-5:
-        raise ValueError("directions must be unit vectors; got other lengths. Divide each row by its norm.")
+    if space.unit_directions:
+        directions = unit_vectors(directions, "directions")
     if weights is None:
         return directions, np.full(len(directions), 1 / len(directions))
     weights = as_floats(weights, "the weights of directions")
-    if weights.shape != (len(directions),) or weights.min() < 0 or not weights.sum() > 0:
+    if weights.shape != (len(directions),):
         raise ValueError(
-            f"the weights of directions must be {len(directions)} non-negative numbers with positive sum; "
+            f"the weights of directions must be one number per direction, {len(directions)}; "
             f"got shape {weights.shape}. Pass (directions, weights)."
+        )
+    low, high = check_finite(weights, "the weights of directions")
+    if low < 0 or high == 0:
+        raise ValueError(
+            f"the weights of directions must be non-negative with positive sum; got a minimum of {low:g} and a maximum "
+            f"of {high:g}. Pass (directions, weights)."
         )
     return directions, weights / weights.sum()
 
@@ -121,9 +127,12 @@ def refuse_directions(aggregations: Sequence[Aggregation], directions: Array, sp
 
 def quantile_array(measures: Sequence[Any], plan: Plan) -> Array:
     """Lines 1 to 7 for measures of one dtype: normalised quantiles of shape (n_samples, n_directions, n_quantiles)."""
-    out = np.empty((len(measures), len(plan.directions), len(plan.levels.values)), _dtype(measures[0]))
-    for measure, quantiles in zip(measures, out, strict=True):
-        _fill_quantiles(measure, plan, quantiles)
+    out = np.empty((len(measures), len(plan.directions), len(plan.levels.values)), dtype_of(measures[0]))
+    for i, measure in enumerate(measures):
+        try:
+            _fill_quantiles(floats(measure), plan, out[i])
+        except ValueError as error:
+            raise SampleError(i, f": {error}") from error
     weights = (plan.levels.weights, plan.direction_weights)
     return normalize(out, plan.normalization, *weights, linear=plan.space.linear)
 
@@ -152,24 +161,25 @@ def feature_blocks(measures: Sequence[Any], plan: Plan, aggregations: list[Aggre
 
 def walk(
     measures: Sequence[Any], plan: Plan, stage: Callable[[Sequence[Any]], Result], n_jobs: int | None = None
-) -> list[Result]:
-    """Send a batch through the corridor in chunks, on `n_jobs` threads; results keep the order."""
+) -> Iterator[Result]:
+    """Send a batch through the corridor in chunks, on `n_jobs` threads; results come in order, as they are done."""
     chunks = list(_chunks(measures, plan))
 
     def one(chunk: tuple[int, int]) -> Result:
         start, stop = chunk
         try:
             return stage(measures[start:stop])
-        except FlatSlice as flat:
-            raise FlatSlice(flat.sample + start, flat.direction) from None
+        except SampleError as error:
+            raise error.at(error.sample + start) from None
 
     if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise ValueError(f"n_jobs must be a number of threads, or -1 for all cores; got {n_jobs!r}. None means one.")
     n_threads = min(effective_n_jobs(n_jobs), len(chunks))
     if n_threads == 1:
-        return [one(chunk) for chunk in chunks]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(one, chunks))
+        yield from map(one, chunks)
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield from pool.map(one, chunks)
 
 
 def _chunks(measures: Sequence[Any], plan: Plan) -> Iterator[tuple[int, int]]:
@@ -178,13 +188,15 @@ def _chunks(measures: Sequence[Any], plan: Plan) -> Iterator[tuple[int, int]]:
     longest = max(1, CHUNK_BYTES // sample_bytes)
     start = 0
     for stop in range(1, len(measures) + 1):
-        if stop == len(measures) or stop - start == longest or _dtype(measures[stop]) != _dtype(measures[start]):
+        if stop == len(measures) or stop - start == longest or dtype_of(measures[stop]) != dtype_of(measures[start]):
             yield start, stop
             start = stop
 
 
-def _dtype(measure: Any) -> Any:
-    return measure.dtype if isinstance(measure, np.ndarray) else measure.points.dtype
+def dtype_of(measure: Any) -> Any:
+    """Return the dtype in which a measure is transformed."""
+    dtype = measure.dtype if isinstance(measure, np.ndarray) else measure.points.dtype
+    return dtype if dtype in RANK_TOLERANCE else np.dtype(np.float64)
 
 
 def inverse_rcdt(
@@ -230,6 +242,7 @@ def inverse_rcdt(
         raise ValueError(
             f"directions must be as many as in quantiles, {array.shape[-2]}; got {len(unit)}. Pass the same directions."
         )
+    shape = check_shape(shape, "shape")
     n_strips = strip_count(shape, n_radii)
     samples = array if array.ndim == 3 else array[np.newaxis]
     images = np.stack([_invert_one(sample, shape, unit, weights, n_strips, reference) for sample in samples])

@@ -16,7 +16,7 @@ from scipy.spatial.distance import cdist
 
 from ..datasets.affine import sample_rng
 from ..estimators import NRCDT
-from ..measures import positive_integer
+from ..measures import floats, positive_integer
 from ..slices import Array
 from ..spaces import Space, find_space
 from .maps import MAPS, ink_only
@@ -230,7 +230,7 @@ def _make_task(
     found = find_space(space)
     if found.name not in MAPS:
         raise ValueError(f"space must be one of {', '.join(MAPS)} to be audited; got {found.name}.")
-    templates = [ink_only(one) if found.densities else one for one in found.check(samples)]
+    templates = [ink_only(floats(one)) if found.densities else one for one in found.check(samples)]
     if labels is None:
         labels = [str(k) for k in range(len(templates))]
     if len(labels) != len(templates):

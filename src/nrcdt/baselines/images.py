@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..measures import as_floats, check_images, images_from_rows, is_rows
+from ..measures import as_floats, check_images, floats, images_from_rows, is_rows
 from ..slices import Array
 
 
@@ -37,4 +37,4 @@ class ImageTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             X = as_floats(X, "X") if isinstance(X, Sequence) else X
             table = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=reset)
             X = images_from_rows(table, self.image_shape)
-        return check_images(X)
+        return [floats(image) for image in check_images(X)]

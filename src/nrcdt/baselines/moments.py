@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..measures import check_images
+from ..measures import check_images, floats
 from ..slices import Array
 from .images import ImageTransformer
 
@@ -92,7 +92,7 @@ def affine_moments(images: Any) -> Array:
     >>> 144 * affine_moments([square, wide])[:, 0]
     array([1., 1.])
     """
-    return _all_invariants(check_images(images))
+    return _all_invariants(map(floats, check_images(images)))
 
 
 def _all_invariants(images: Iterable[Array]) -> Array:

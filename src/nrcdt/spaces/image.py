@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..directions import circle
+from ..directions import circle, unit_vectors
 from ..kernels import kernels_for
-from ..measures import check_finite, check_image, pixel_side, positive_integer
+from ..measures import as_floats, check_finite, check_image, check_shape, pixel_side, positive_integer
 from ..slices import Array, Bins, Shadows
 
 STRIPS_PER_PIXEL = 3
@@ -90,8 +90,7 @@ def back_projection(
         raise ValueError(
             f"directions must be as many as rows of the sinogram, {len(sinogram)}; got {len(unit)}. Pass the same ones."
         )
-    if len(shape) != 2 or min(shape) < 1:
-        raise ValueError(f"shape must be (height, width) with at least one pixel; got {shape!r}.")
+    shape = check_shape(shape, "shape")
     out = np.empty(shape)
     kernels_for(out).back_project(np.ascontiguousarray(sinogram, np.float64), unit, pixel_side(shape), lines, out)
     return np.asarray(out, dtype=sinogram.dtype)
@@ -115,14 +114,14 @@ def filtered_back_projection(sinogram: Array, shape: tuple[int, int], directions
 def _unit_directions(directions: Array | int) -> Array:
     if isinstance(directions, (int, np.integer)):
         return circle(positive_integer(directions, "directions", "256 is a good start."))
-    array = np.ascontiguousarray(directions, dtype=np.float64)
-    check_finite(array, "directions")
-    if array.ndim != 2 or array.shape[1] != 2 or not np.allclose(np.linalg.norm(array, axis=1), 1):
+    array = np.ascontiguousarray(as_floats(directions, "directions"), np.float64)
+    if array.ndim != 2 or array.shape[1] != 2 or len(array) == 0:
         raise ValueError(
-            f"directions must be unit vectors of shape (n_directions, 2); got shape {array.shape}. "
-            "Divide each by its length."
+            f"directions must have shape (n_directions, 2), or be their number; got shape {array.shape}. "
+            "One direction per row."
         )
-    return array
+    check_finite(array, "directions")
+    return unit_vectors(array, "directions")
 
 
 def opposite_half(directions: Array) -> bool:
