@@ -368,8 +368,8 @@ def resident_megabytes():
 
 def memory(n, quick):
     """Peak while transforming, less what was resident before; an older peak can only make the number larger."""
-    different = line_drawings(8).astype(np.float32)
-    images = np.empty((n, SIZE, SIZE), np.float32)
+    different = np.rint(255 * line_drawings(8)).astype(np.uint8)
+    images = np.empty((n, SIZE, SIZE), np.uint8)
     for i in range(n):
         images[i] = different[i % len(different)]
     transform = nrcdt.NRCDT(n_radii=N_RADII).fit(images[:1])
@@ -380,7 +380,7 @@ def memory(n, quick):
     output = features.nbytes / 2**20
     return record_number(
         f"memory, {n} drawings",
-        f"Largest resident memory beyond input and output while transforming {n} drawings of 256 x 256, in float32.",
+        f"Largest resident memory beyond input and output while transforming {n} drawings of 256 x 256, in bytes.",
         peak - before - output,
         "MB",
         300,
