@@ -1,6 +1,6 @@
 """Make the page of the paper's tables from a run.
 
-    nrcdt paper all --out nrcdt-paper
+    nrcdt paper all --data FOLDER --out nrcdt-paper
     python docs/make_paper.py nrcdt-paper
 
 Pictures of data that is not ours to show stay out.
@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 
 from PIL import Image
+
+from nrcdt.paper.outline import FILES
 
 DOCS = Path(__file__).parent
 FOREIGN = ("dataset-abc", "dataset-watermarks", "dataset-animals", "dataset-faust", "clusters-faust", "curves-animals")
@@ -25,16 +27,17 @@ nrcdt paper all
 
 It writes `nrcdt-paper/report.html`, which needs nothing to be read, the pictures as PNG and SVG, and the numbers of
 each table as JSON. `nrcdt paper list` names the tables, `nrcdt paper nt-academic kmeans-linmnist` runs some of them,
-`--quick` takes a minute, `--seed` draws other samples. What cannot be shipped is looked for in the folder that
-`NRCDT_DATA` or `--data` names; the report says what to download where it is absent. Features are kept in a cache
-(`--cache`), which may be deleted at any time. The exit code is 0 when enough numbers hold.
+`--quick` takes a minute, `--seed` draws other samples. What cannot be shipped is looked for in the folder that `--data`
+names, or else `NRCDT_DATA`; without it the other tables are run, and the report says what to download. Features are
+kept in a cache (`--cache`), which may be deleted at any time. The exit code is 0 when enough numbers hold.
 
 Beside the paper's columns stand some that it does not have, so marked: the whitened frame, richer aggregations, and
 classifiers that learn. In the JSON their `printed` is `null` and their `verdict` is `added`.
 
-The rest of this page is such a report, made by `docs/make_paper.py`.
+The rest of this page is such a report, of a run with a data folder, made by `docs/make_paper.py`.
 
 """
+LEFT_OUT = "Pictures of data that is not ours to show are left out of this page; the command draws them."
 
 
 def page(text):
@@ -42,6 +45,7 @@ def page(text):
     text = re.sub(r"^## ", "### ", text, flags=re.MULTILINE)
     text = re.sub(r"^# ", "## ", text, flags=re.MULTILINE)
     text = re.sub(r'<a id="([\w-]+)"></a>', r"(\1)=", text)
+    text = text.replace(FILES, LEFT_OUT)
     for name in FOREIGN:
         text = re.sub(rf"!\[[^\n]*\]\({name}\.png\)\n\n[^\n]*\n+", "", text)
     return HEAD + re.sub(r"\]\(([\w-]+\.png)\)", r"](paper/\1)", text)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nrcdt.paper.cache import Cache, default_folder
+from nrcdt.paper.cache import PACKAGE, Cache, code_digest, default_folder
 
 KEY = {"data": "abc", "n_directions": 16}
 
@@ -32,8 +32,31 @@ def test_every_part_of_the_key_counts(tmp_path, monkeypatch):
     cache.get(KEY, answer)
     for other in ({**KEY, "n_directions": 17}, {**KEY, "more": 1}):
         assert cache.get(other, lambda: {"features": np.zeros(1)})["features"].shape == (1,)
-    monkeypatch.setattr("nrcdt.paper.cache.__version__", "another")
+    monkeypatch.setattr("nrcdt.paper.cache.code_digest", lambda package: "another")
     assert cache.get(KEY, lambda: {"features": np.zeros(2)})["features"].shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("kernels/cpu.py", True),
+        ("transform.py", True),
+        ("baselines/lot.py", True),
+        ("paper/features.py", True),
+        ("paper/run.py", False),
+        ("catalogue/store.py", False),
+        ("plot.py", False),
+    ],
+)
+def test_changed_sources_of_features_compute_them_anew(tmp_path, name, counts):
+    assert (PACKAGE / name).is_file()
+    digests = []
+    for version in ("old", "new"):
+        path = tmp_path / version / name
+        path.parent.mkdir(parents=True)
+        path.write_text(version)
+        digests.append(code_digest(tmp_path / version))
+    assert (digests[0] != digests[1]) is counts
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 not an archive", None])

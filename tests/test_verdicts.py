@@ -7,7 +7,9 @@ from nrcdt.paper.results import (
     HELD,
     NOT_HELD,
     NOT_RUN,
+    OTHER_STARTS,
     REPORTED,
+    RULE,
     Cell,
     Measurement,
     decisive,
@@ -16,8 +18,8 @@ from nrcdt.paper.results import (
     summary,
     wanted_share_holds,
 )
-from nrcdt.paper.tables import Number
-from nrcdt.paper.verdicts import judge, tolerance
+from nrcdt.paper.tables import TABLES, Number
+from nrcdt.paper.verdicts import LAST_DIGIT, N_SPLITS, judge, tolerance
 
 
 def verdict_on(printed, measured, **settings):
@@ -84,6 +86,7 @@ def test_without_any_spread_one_sample_is_still_allowed():
         (0.70, True, False, NOT_HELD),  # a variation of information below all of ours
         (0.95, True, False, HELD),
         (0.90005, False, False, HELD),  # four printed digits
+        (0.90015, False, False, NOT_HELD),
     ],
 )
 def test_clusterings_are_compared_with_the_interval_of_the_seeds(printed, smaller_is_better, baseline, verdict):
@@ -108,6 +111,16 @@ def test_what_the_paper_does_not_have_is_counted_apart():
     assert decisive([cell(HELD, 16), added, added]) == [cell(HELD, 16)]
     assert share_held([added]) is None
     assert summary([cell(HELD, 16), added, added]) == "1 cells: 1 held; 2 added"
+    assert summary([cell(HELD, 16), added, cell(OTHER_STARTS, None)]) == "1 cells: 1 held; 1 added; 1 other starts"
+
+
+def test_the_rule_tells_every_slack_and_how_often_the_dataset_is_drawn():
+    rule = " ".join(RULE.split())
+    assert "the largest of twice the joint standard error, one sample, and one printed digit (0.001)" in rule
+    assert f"by more than one printed digit ({LAST_DIGIT:.4f})" in rule
+    draws = {table.dataset: table.n_draws for table in TABLES.values() if table.task == "k-means"}
+    assert draws == {"academic": N_SPLITS, "linmnist": N_SPLITS, "polygon": 5, "faust": 1}
+    assert "the runs share the draws of the dataset evenly: 20 draws, but 5 of polygons and the one there is of" in rule
 
 
 def test_cells_that_hold_by_the_error_over_splits_are_counted():

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 import nrcdt
 
@@ -306,20 +306,22 @@ def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> int:
     from ..paper.results import NOT_RUN, share_held, summary, wanted_share_holds
     from ..paper.run import finish, n_steps, run_table
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     results = []
-    with Progress(*columns, console=ERRORS, transient=True) as progress:
+    with Progress(*columns, TimeRemainingColumn(), console=ERRORS, transient=True) as progress:
         bar = progress.add_task("paper", total=sum(n_steps(table, settings.quick) for table in tables))
         for table in tables:
-            progress.update(bar, description=table.name)
             began = progress.tasks[bar].completed
-            result = run_table(table, settings, lambda: progress.advance(bar))
+            result = run_table(
+                table, settings, lambda: progress.advance(bar), lambda text: progress.update(bar, description=text)
+            )
             progress.update(bar, completed=began + n_steps(table, settings.quick))
             results.append(result)
             if all(cell.verdict == NOT_RUN for cell in result.cells):
                 complain(f"{table.name}: not run. {' '.join(result.notes)}")
             else:
-                say(f"{table.name}: {summary(result.cells)}, {result.seconds:.1f} s")
+                left_out = f", {result.n_skipped} files or folders left out: see the report" * (result.n_skipped > 0)
+                say(f"{table.name}: {summary(result.cells)}, {result.seconds:.1f} s{left_out}")
         progress.update(bar, description="report")
         page = finish(settings, results, names)
     cells = [cell for result in results for cell in result.cells]

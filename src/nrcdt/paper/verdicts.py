@@ -8,6 +8,7 @@ from .results import AGREES, DIFFERS, HELD, NOT_HELD, Measurement
 from .tables import Number
 
 N_SPLITS = 20
+LAST_DIGIT = 1e-4  # of a printed score of k-means
 
 
 def judge(
@@ -36,7 +37,7 @@ def judge(
 
 def _outside(value: float, low: float, high: float) -> tuple[bool, bool]:
     """Tell whether a number printed with four decimals lies below or above an interval."""
-    return value < low - 1e-4, value > high + 1e-4
+    return value < low - LAST_DIGIT, value > high + LAST_DIGIT
 
 
 def tolerance(printed: Number, measured: Measurement, n_printed: int, *, samples: bool = True) -> float:
