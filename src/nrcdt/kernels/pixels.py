@@ -11,7 +11,7 @@ from .reference import AXIS, NUDGE
 from .vectors import LANES
 
 BLOCK = 1024  # pixels
-PILES = 8
+PILES, STRIDE = 12, 5
 RUN = 16  # pixels
 
 
@@ -56,8 +56,8 @@ def _count_ink(pixels, counts):
 def inked_pixels(image):
     """Coordinates from the centre and masses of the pixels that are not zero.
 
-    They are dealt out from eight piles in turn: shadows of neighbours overlap, and an addition to a strip has to wait
-    for the one before. Massless pixels in the centre fill up the piles.
+    They are dealt out from twelve piles in turn, five piles apart: shadows of neighbours overlap, and an addition to a
+    strip has to wait for the one before. Massless pixels in the centre fill up the piles.
     """
     height, width = image.shape
     pixels = image.ravel()
@@ -65,17 +65,18 @@ def inked_pixels(image):
     _count_ink(pixels, counts)
     n_rounds = (counts.sum() + PILES - 1) // PILES
     x, y, mass = np.zeros((n_rounds, PILES)), np.zeros((n_rounds, PILES)), np.zeros((n_rounds, PILES))
-    turn = pile = 0
+    turn = pile = place = 0
     for k in range(counts.shape[0]):
         if counts[k] == 0:
             continue
         for j in range(k * RUN, min((k + 1) * RUN, pixels.shape[0])):
             if pixels[j] != 0.0:
-                x[turn, pile], y[turn, pile] = j % width - 0.5 * (width - 1), j // width - 0.5 * (height - 1)
-                mass[turn, pile] = pixels[j]
+                x[turn, place], y[turn, place] = j % width - 0.5 * (width - 1), j // width - 0.5 * (height - 1)
+                mass[turn, place] = pixels[j]
                 turn += 1
                 if turn == n_rounds:
                     turn, pile = 0, pile + 1
+                    place = STRIDE * pile % PILES
     return x.ravel(), y.ravel(), mass.ravel()
 
 
