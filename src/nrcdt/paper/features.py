@@ -82,6 +82,12 @@ class Features:
         key = {"data": self.digest, "space": self.table.space, "methods": list(wanted), **settings}
         return self.cache.get(key, lambda: self._joined(wanted, settings))
 
+    def each(self, names: list[str], n_directions: int) -> dict[str, Array]:
+        """Return aggregations by name in the fixed frame, whether the table has them or not."""
+        settings = self._settings(n_directions)
+        key = {"data": self.digest, "space": self.table.space, "each": names, **settings}
+        return self.cache.get(key, lambda: aggregated(self.measures, self.table.space, names, **settings))
+
     def _joined(self, wanted: dict[str, list[str]], settings: dict[str, Any]) -> dict[str, Array]:
         """Compute all aggregations from the same slices, and put side by side what belongs together."""
         names = sorted({name for own in wanted.values() for name in own})

@@ -12,7 +12,6 @@ from ..estimators import NRCDT
 from . import figures
 from .clustering import k_means
 from .columns import column_label
-from .features import aggregated
 from .results import Figure
 from .tasks import Task, halves, start_seed
 
@@ -64,9 +63,7 @@ def _curves(task: Task, names: list[str], features: dict[str, Any], how: str) ->
 
 def _fine_curves(task: Task, unit: str) -> tuple[str, str, Any]:
     names = ["max", "abs_max", "range"]
-    n_quantiles = task.table.n_quantiles
-    features = aggregated(task.features.measures, task.table.space, names, CURVE_DIRECTIONS, n_quantiles)
-    return _curves(task, names, features, f"{CURVE_DIRECTIONS} {unit}")
+    return _curves(task, names, task.features.each(names, CURVE_DIRECTIONS), f"{CURVE_DIRECTIONS} {unit}")
 
 
 def _animals(task: Task) -> Drawn:
