@@ -34,6 +34,7 @@ MEANINGLESS_DPI = (72, 96)
 MAX_BYTES = 256_000_000
 MAX_PIXELS = 100_000_000
 PLY_HEADER = 65_536  # bytes
+STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
 SURFACE_SEED = 0
 
 
@@ -354,6 +355,7 @@ def _load_mesh(path: Path) -> Any:
             "reading meshes must have trimesh installed; got none. Run pip install 'nrcdt[mesh]'."
         ) from error
     try:
+        _check_triangles(path)
         # An open file instead of a path: nothing beside the mesh, such as textures, is looked for.
         with path.open("rb") as file:
             loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False)
@@ -368,12 +370,23 @@ def _load_mesh(path: Path) -> Any:
         ) from error
 
 
+def _check_triangles(path: Path) -> None:
+    """Refuse a binary STL file that has fewer triangles than it declares; the reader may take it for text."""
+    if path.suffix.lower() != ".stl":
+        return
+    with path.open("rb") as file:
+        header = file.read(STL_HEADER)
+    declared, found = int.from_bytes(header[-4:], "little"), (path.stat().st_size - STL_HEADER) // STL_TRIANGLE
+    if found < declared and not header.startswith(b"solid"):
+        raise ValueError(f"{max(found, 0)} of {declared} triangles")
+
+
 def _check_vertices(path: Path, n_vertices: int) -> None:
     """Refuse a PLY file that has fewer vertices than it declares; the reader takes what is there."""
     if path.suffix.lower() != ".ply":
         return
     with path.open("rb") as file:
         header = file.read(PLY_HEADER).partition(b"end_header")[0]
-    declared = re.search(rb"element\s+vertex\s+(\d+)", header)
+    declared = re.search(rb"^element\s+vertex\s+(\d+)", header, re.MULTILINE)
     if declared and n_vertices < int(declared[1]):
         raise ValueError(f"{n_vertices} of {int(declared[1])} vertices")

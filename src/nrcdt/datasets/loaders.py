@@ -219,7 +219,7 @@ def _read_whole_mesh(path: Path) -> Mesh:
 
 def _announced_faces(path: Path) -> int:
     """Number of faces that the head of a PLY or OFF file announces; 0 where none does."""
-    patterns = {".ply": rb"element face (\d+)", ".off": rb"^\s*(?:OFF)?\s*\d+\s+(\d+)\s+\d+\s*$"}
+    patterns = {".ply": rb"^element\s+face\s+(\d+)", ".off": rb"^\s*(?:OFF)?\s*\d+\s+(\d+)\s+\d+\s*$"}
     with path.open("rb") as file:
         found = re.search(patterns.get(path.suffix.lower(), rb"$^()"), file.read(HEAD_BYTES), re.MULTILINE)
     return int(found[1] or 0) if found else 0
