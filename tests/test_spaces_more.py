@@ -346,16 +346,18 @@ def test_isometries_of_a_round_mesh(rng, aggregate):
     gaps, order = cKDTree(vertices @ turn.T).query(vertices)
     assert gaps.max() < 1e-9
     assert not np.array_equal(order, np.arange(len(order)))
-    weights = np.exp(3 * vertices @ rng.normal(size=3)) + np.exp(3 * vertices @ rng.normal(size=3))
-    both = [weights, weights[order]]
+    # Eigenfunctions of one value may come in any basis, which turns the directions: several samples average that out.
+    weights = np.exp(3 * rng.normal(size=(8, 3)) @ vertices.T) + np.exp(3 * rng.normal(size=(8, 3)) @ vertices.T)
     errors = []
     for n in (10, 2000):
-        a, b = features_of(both, mesh, n, aggregate=aggregate, normalize="center")
+        a, b = np.split(
+            features_of([*weights, *weights[:, order]], mesh, n, aggregate=aggregate, normalize="center"), 2
+        )
         errors.append(np.sqrt(np.mean((a - b) ** 2)))
-    assert errors[1] < max(0.3 * errors[0], 1e-9)
+    assert errors[1] < 0.4 * errors[0]
     other = np.exp(5 * vertices @ corner)
-    a, b = features_of([weights, other], mesh, aggregate=aggregate, normalize="center")
-    assert np.sqrt(np.mean((a - b) ** 2)) > 5 * errors[1]
+    *a, b = features_of([*weights, other], mesh, aggregate=aggregate, normalize="center")
+    assert np.sqrt(np.mean((a - b) ** 2)) > 3 * errors[1]
 
 
 def test_signs_of_eigenfunctions_do_not_matter(rng):
@@ -390,7 +392,7 @@ def test_spaces_that_are_made_can_be_stored(rng):
 
 
 def test_points_that_are_refused():
-    with pytest.raises(ValueError, match=r"X\[1\] must hold points of length one; got length 2 in row 1. Divide each"):
+    with pytest.raises(ValueError, match=r"X\[1\] must hold points of unit length; got length 2 in row 1. Divide each"):
         nrcdt([np.eye(3), np.diag([1.0, 2.0, 1.0])], "sphere_parallel")
     with pytest.raises(ValueError, match=r"X\[0\] must hold points on the sphere, of shape \(n_points, 3\); got shape"):
         nrcdt(np.ones((1, 5, 2)), "sphere_vertical")
