@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import traceback
 import tracemalloc
 import warnings
 
@@ -19,8 +20,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import cloud_of
 from nrcdt import NRCDT, RCDT, nrcdt, rcdt
+from nrcdt.aggregate import AGGREGATIONS, join_blocks
 from nrcdt.datasets import salt, watermarks
 from nrcdt.directions import circle, fibonacci
+from nrcdt.normalize import SampleError
 
 SMALL = {"n_directions": 10, "n_quantiles": 12}
 EMPTY_IMAGE = {"check_estimators_dtypes": "casts a row to integers that are all zero: an empty image, which is refused"}
@@ -35,6 +38,26 @@ def test_estimator_checks(estimator):
     assert [result["check_name"] for result in results if result["status"] == "failed"] == []
     assert status.count("passed") >= 45
     assert status.count("xfail") == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"n_directions": 9}, {"reference": "expon"}, {"reference": "norm"}, {"directions": circle(10)[[1, 2, 7]]}],
+    ids=str,
+)
+def test_extremes_are_those_of_the_quantiles(rng, dtype, settings):
+    images = (9 * rng.random((3, 6, 8))).astype(dtype) * (rng.random((3, 6, 8)) < 0.5)
+    images[2] = 0
+    images[2, [1, 4]] = 1  # half of the ink before a gap: a plateau
+    settings = SMALL | {"n_quantiles": 15} | settings
+    tolerance = 1e-12 if dtype != np.float32 else 1e-5
+    for aggregate in ("max", "abs_max", "range", ["max", "range"]):
+        model = NRCDT(aggregate=aggregate, **settings).fit(images)
+        blocks = [AGGREGATIONS[name].function(model.quantiles(images), None, None) for name in np.ravel(aggregate)]
+        expected = join_blocks(blocks, model.scales_)
+        assert model.transform(images).dtype == expected.dtype
+        np.testing.assert_allclose(model.transform(images), expected, rtol=0, atol=tolerance)
 
 
 def clouds_of(rng, d=2):
@@ -316,6 +339,25 @@ def test_trimmed_features_forgive_specks():
         nearest = pairwise_distances_argmin(model.transform(specked), model.transform(drawings))
         right[trim] = np.sum(nearest == np.arange(8))
     assert right[0.1] >= right[0] + 2
+
+
+def test_errors_about_samples_travel_between_processes(rng):
+    def phi(points, directions):
+        return directions @ points
+
+    with pytest.raises(SampleError, match=r"X\[0\]: matmul") as caught:
+        nrcdt([cloud_of(rng)], (phi, circle(4)))
+    inside = traceback.extract_tb(caught.value.__cause__.__traceback__)
+    assert inside[-1].name == "phi"
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again), again.sample) == (SampleError, str(caught.value), 0)
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", np.longdouble, "<f8"])
+def test_faint_images_of_any_float_type(rng, dtype):
+    image = rng.random((5, 6)).astype(np.float32)
+    faint = (image.astype(dtype) * (1e-30 if dtype == ">f4" else 1e-300))[np.newaxis]
+    np.testing.assert_allclose(nrcdt(faint, **SMALL), nrcdt(image[np.newaxis].astype(float), **SMALL), atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, bool, np.float16])

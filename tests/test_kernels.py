@@ -109,6 +109,22 @@ def test_shadow_quantiles(rng, shape, n_radii, dtype):
             np.testing.assert_allclose(fast, slow, atol=1e-12 if dtype == np.float64 else 1e-6)
 
 
+@pytest.mark.parametrize("shape", [(1, 6), (7, 4), (5, 5)])
+@pytest.mark.parametrize("n_radii", [1, 5, 60])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_shadow_extremes(rng, shape, n_radii, dtype):
+    image = np.abs(image_of(rng, shape)).astype(dtype)
+    for n_rows in (7, 14):
+        for levels in (LEVELS[40], LEVELS[7]):
+            weights = np.full(len(levels), 1 / len(levels))
+            arguments = (image, circle(14)[:7], np.sqrt(2) / max(shape), n_radii, levels, weights)
+            outputs = [(np.empty(n_rows), np.empty(n_rows), np.empty((2, len(levels)), dtype)) for _ in range(2)]
+            for module, out in zip((cpu, reference), outputs, strict=True):
+                module.shadow_extremes(*arguments, *out)
+            for fast, slow in zip(*outputs, strict=True):
+                np.testing.assert_allclose(fast, slow, atol=1e-11 if dtype == np.float64 else 1e-5)
+
+
 @pytest.mark.parametrize("n_radii", [40, 850])
 def test_shadow_quantiles_close_to_an_axis(rng, n_radii):
     image = rng.random((30, 23)) * (rng.random((30, 23)) < 0.1)
@@ -169,7 +185,7 @@ def test_row_moments_and_shift_and_scale(rng, dtype):
 def test_no_kernel_leaves_its_arrays(tmp_path):
     """The compiler checks no bounds unless asked: ask once, on the shapes of this file."""
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    chosen = "strip_sums or back_project or linear_quantiles or shadow_quantiles or (step_quantiles and float64)"
+    chosen = "strip_sums or back_project or linear_quantiles or shadow or (step_quantiles and float64)"
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k", chosen]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-3000:]

@@ -22,13 +22,15 @@ class Aggregation(NamedTuple):
 
     `exchange` says that h looks only at the set of values (or, around a circle, at their order), so that an affine map
     leaves it alone even in the fixed frame. `needs` says which directions it asks for: any, in order around a circle,
-    spread evenly over a circle or a sphere, or spread evenly over a circle.
+    spread evenly over a circle or a sphere, or spread evenly over a circle. `extremes` says that the smallest and the
+    largest value over the directions are all that counts.
     """
 
     name: str
     function: Function
     exchange: bool = True
     needs: Needs = "any"
+    extremes: bool = False
 
 
 def _total_variation(quantiles: Array, weights: Array, directions: Array) -> Array:
@@ -171,11 +173,11 @@ SET_FUNCTIONS = (np.max, np.min, np.ptp)
 AGGREGATIONS: dict[str, Aggregation] = {
     aggregation.name: aggregation
     for aggregation in (
-        Aggregation("max", lambda q, w, d: q.max(axis=1)),
-        Aggregation("abs_max", lambda q, w, d: np.abs(q).max(axis=1)),
+        Aggregation("max", lambda q, w, d: q.max(axis=1), extremes=True),
+        Aggregation("abs_max", lambda q, w, d: np.abs(q).max(axis=1), extremes=True),
         Aggregation("abs_min", lambda q, w, d: np.abs(q).min(axis=1)),
         Aggregation("abs_range", lambda q, w, d: _range(np.abs(q))),
-        Aggregation("range", lambda q, w, d: _range(q)),
+        Aggregation("range", lambda q, w, d: _range(q), extremes=True),
         Aggregation("tv", _total_variation, needs="circle"),
         Aggregation("mean", lambda q, w, d: _mean(q, w), exchange=False),
         Aggregation("mean_abs", lambda q, w, d: _mean(np.abs(q), w), exchange=False),

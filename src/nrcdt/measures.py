@@ -80,24 +80,28 @@ def _check_size(points: Array, name: str) -> None:
 def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
     """Return one image as a two-dimensional float array with finite, non-negative values and positive mass."""
     array = as_floats(image, name)
+    high = _check_pixels(array, name, signed)
+    return array if signed or SMALLEST < high < LARGEST else np.asarray(array / high)
+
+
+def _check_pixels(array: Array, name: str, signed: bool = False) -> float:
+    """Refuse what is no image, or has no mass to be transported; return the largest value."""
     if array.ndim != 2 or array.size == 0:
         raise ValueError(
             f"{name} must be a two-dimensional image with at least one pixel; got shape {array.shape}. "
             "Convert colour pictures to grey first."
         )
     low, high = check_finite(array, name)
-    if signed:
-        return array
-    if low < 0:
+    if low < 0 and not signed:
         raise ValueError(
             f"{name} must not have negative mass; got a minimum of {low:g}. "
             "Negative values in data cannot be transported: shift, clip or take absolute values."
         )
-    if high == 0:
+    if high == 0 and not signed:
         raise ValueError(
             f"{name} must have positive mass; got an image of zeros. Drop the empty image, or check that ink is bright."
         )
-    return array if SMALLEST < high < LARGEST else np.asarray(array / high)
+    return high
 
 
 def check_shape(shape: Any, name: str) -> tuple[int, int]:
@@ -157,13 +161,16 @@ def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Arr
 
 
 def _check_compact(image: Any, name: str) -> Array:
-    checked = check_image(image, name)
-    return image if _is_compact(image) else checked
+    if not _is_compact(image):
+        return check_image(image, name)
+    _check_pixels(image, name)
+    return np.asarray(image)
 
 
 def _is_compact(array: Any) -> bool:
-    """Tell whether an array would need more memory as floats: it is turned into them when its turn comes."""
-    return isinstance(array, np.ndarray) and array.dtype.kind in "biuf" and array.dtype not in RANK_TOLERANCE
+    """Tell whether an array holds whole numbers or half floats, which become floats when their turn comes."""
+    plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
+    return plain and (array.dtype.kind in "biu" or array.dtype == np.float16)
 
 
 def floats(measure: Any) -> Any:
@@ -316,7 +323,7 @@ def check_rotations(X: Any) -> list[Cloud]:
 
 def _quaternions(array: Array, name: str) -> Array:
     if array.shape[1:] == (4,):
-        return _unit_quaternions(array, name)
+        return _of_unit_length(array, name, "quaternions")
     if array.shape[1:] == (3, 3):
         return _quaternions_from_matrices(array, name)
     raise ValueError(
@@ -325,15 +332,15 @@ def _quaternions(array: Array, name: str) -> Array:
     )
 
 
-def _unit_quaternions(quaternions: Array, name: str) -> Array:
-    lengths = np.linalg.norm(quaternions, axis=1)
+def _of_unit_length(vectors: Array, name: str, what: str) -> Array:
+    lengths = np.linalg.norm(vectors, axis=1)
     bad = np.flatnonzero(np.abs(lengths - 1) > ROTATION_TOLERANCE)
     if len(bad):
         raise ValueError(
-            f"{name} must hold quaternions of unit length; got length {lengths[bad[0]]:g} in row {bad[0]}. "
-            "Divide each quaternion by its norm."
+            f"{name} must hold {what} of unit length; got length {lengths[bad[0]]:g} in row {bad[0]}. "
+            "Divide each of them by its norm."
         )
-    return np.asarray(quaternions / lengths[:, np.newaxis])
+    return np.asarray(vectors / lengths[:, np.newaxis])
 
 
 def _quaternions_from_matrices(matrices: Array, name: str) -> Array:
@@ -367,14 +374,7 @@ def _unit_vectors(points: Array, name: str) -> Array:
             f"{name} must hold points on the sphere, of shape (n_points, 3); got shape {points.shape}. "
             "Turn longitude and latitude into x, y, z first."
         )
-    lengths = np.linalg.norm(points, axis=1)
-    bad = np.flatnonzero(np.abs(lengths - 1) > ROTATION_TOLERANCE)
-    if len(bad):
-        raise ValueError(
-            f"{name} must hold points of length one; got length {lengths[bad[0]]:g} in row {bad[0]}. "
-            "Divide each point by its norm."
-        )
-    return np.asarray(points / lengths[:, np.newaxis])
+    return _of_unit_length(points, name, "points")
 
 
 def check_hyperbolic(X: Any) -> list[Cloud]:

@@ -55,7 +55,7 @@ def normalize(
         means, variances = kernels.row_moments(quantiles, level_weights, np.empty(shape), np.empty(shape))
         shifts, spreads = _shifts_and_spreads(how, means, variances, direction_weights, linear)
     if how != "center":
-        _refuse_flat(shifts, spreads, np.finfo(quantiles.dtype).eps)
+        refuse_flat(shifts, spreads, np.finfo(quantiles.dtype).eps)
     return np.asarray(kernels.shift_and_scale(quantiles, shifts, 1 / spreads))
 
 
@@ -85,7 +85,8 @@ def _average(values: Array, weights: Array) -> Array:
     return np.asarray((values * weights).sum(axis=1, keepdims=True))
 
 
-def _refuse_flat(means: Array, spreads: Array, precision: float) -> None:
+def refuse_flat(means: Array, spreads: Array, precision: float) -> None:
+    """Refuse slices without spread; means and spreads are of shape (n_samples, n_directions)."""
     size = np.abs(means).max(axis=1, keepdims=True) + spreads.max(axis=1, keepdims=True)
     wide = spreads > 64 * precision * size
     if not wide.all():
@@ -103,6 +104,9 @@ class SampleError(ValueError):
     def __init__(self, sample: int, problem: str) -> None:
         self.sample, self.problem = sample, problem
         super().__init__(f"X[{sample}]{problem}")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[int, str]]:
+        return type(self), (self.sample, self.problem)  # so that worker processes can send it
 
     def at(self, sample: int) -> Self:
         """Return the same error about another position."""

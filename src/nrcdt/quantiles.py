@@ -134,6 +134,18 @@ def _shadow_quantiles(shadows: Shadows, mirrored: bool, levels: Levels, out: Arr
     return np.asarray(kernels.shadow_quantiles(image, directions, pixel, n_strips, levels.values, out))
 
 
+def standardized_extremes(bins: Bins, levels: Levels, means: Array, variances: Array, out: Array) -> Array:
+    """Smallest and largest quantile over the directions of an image, its slices standardised; shape (2, n_quantiles).
+
+    Mean and variance of the slices go into `means` and `variances`.
+    """
+    image, pixel, directions, n_strips = bins.masses
+    if bins.mirrored and not levels.symmetric:
+        directions = np.concatenate([directions, -directions])
+    settings = (directions, pixel, n_strips, levels.values, levels.weights)
+    return np.asarray(kernels_for(image).shadow_extremes(image, *settings, means, variances, out))
+
+
 def step_quantiles(atoms: Atoms, levels: Levels, out: Array | None = None) -> Array:
     """Invert the step functions of pushed-forward points exactly; of shape (n_directions, n_quantiles)."""
     dtype = atoms.points.dtype
@@ -211,7 +223,11 @@ def cdt(
 
 
 def _check_edges(edges: Any) -> None:
-    if np.shape(edges) != (2,) or not np.isfinite(np.asarray(edges, float)).all() or not edges[0] < edges[1]:
+    try:
+        lower, upper = map(float, edges)
+    except (TypeError, ValueError):
+        lower = upper = 0.0
+    if not -np.inf < lower < upper < np.inf:
         raise ValueError(f"edges must be two finite numbers in increasing order; got {edges!r}. Give (lower, upper).")
 
 

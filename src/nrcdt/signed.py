@@ -146,4 +146,4 @@ def _call(method: Any, parts: list[_Part]) -> Any:
     try:
         return method([part.measure for part in parts])
     except SampleError as error:
-        raise error.at(parts[error.sample].sample) from None
+        raise error.at(parts[error.sample].sample) from error.__cause__

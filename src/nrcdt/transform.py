@@ -13,8 +13,15 @@ from .aggregate import Aggregation, aggregate
 from .directions import evenly_spread, run_around, unit_vectors
 from .frames import FRAMES, sight, whitening
 from .measures import RANK_TOLERANCE, as_floats, check_finite, check_shape, floats, positive_integer
-from .normalize import NORMALIZATIONS, Normalization, SampleError, normalize
-from .quantiles import Levels, inverse_cdt, linear_quantiles, reference_levels, step_quantiles
+from .normalize import NORMALIZATIONS, Normalization, SampleError, normalize, refuse_flat
+from .quantiles import (
+    Levels,
+    inverse_cdt,
+    linear_quantiles,
+    reference_levels,
+    standardized_extremes,
+    step_quantiles,
+)
 from .slices import Array
 from .spaces import Space, find_space
 from .spaces.image import filtered_back_projection, strip_count
@@ -69,7 +76,7 @@ def check_frame(frame: Any, space: Space) -> None:
     if frame == "whitened" and not space.linear:
         raise ValueError(
             f"frame must be 'fixed' in the {space.name} space, whose slices are not linear; got {frame!r}. "
-            "Images and the euclidean space can be whitened."
+            "Images, signals and the euclidean space can be whitened."
         )
 
 
@@ -156,7 +163,28 @@ def _slice(measure: Any, plan: Plan, directions: Array, out: Array) -> None:
 
 def feature_blocks(measures: Sequence[Any], plan: Plan, aggregations: list[Aggregation]) -> list[Array]:
     """Lines 1 to 10: one block of features per aggregation."""
-    return aggregate(quantile_array(measures, plan), aggregations, plan.direction_weights, plan.directions)
+    of_extremes = all(one.extremes for one in aggregations) and _has_extremes(plan)
+    quantiles = extreme_array(measures, plan) if of_extremes else quantile_array(measures, plan)
+    return aggregate(quantiles, aggregations, plan.direction_weights, plan.directions)
+
+
+def _has_extremes(plan: Plan) -> bool:
+    return (plan.space.name, plan.frame, plan.normalization) == ("image", "fixed", "standardize")
+
+
+def extreme_array(measures: Sequence[Any], plan: Plan) -> Array:
+    """Smallest and largest value over the directions of what `quantile_array` returns; (n_samples, 2, n_quantiles).
+
+    A direction is finished while it is in the cache, and bytes are read as they are.
+    """
+    out = np.empty((len(measures), 2, len(plan.levels.values)), dtype_of(measures[0]))
+    means, variances = np.empty((2, len(measures), len(plan.directions)))
+    for i, measure in enumerate(measures):
+        image = measure if measure.dtype == np.uint8 else floats(measure)
+        bins = plan.space.slices(image, plan.directions, plan.n_radii)
+        standardized_extremes(bins, plan.levels, means[i], variances[i], out[i])
+    refuse_flat(means, np.sqrt(variances), np.finfo(out.dtype).eps)
+    return out
 
 
 def walk(
@@ -170,7 +198,7 @@ def walk(
         try:
             return stage(measures[start:stop])
         except SampleError as error:
-            raise error.at(error.sample + start) from None
+            raise error.at(error.sample + start) from error.__cause__
 
     if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise ValueError(f"n_jobs must be a number of threads, or -1 for all cores; got {n_jobs!r}. None means one.")

@@ -4,8 +4,8 @@ A pixel whose shadow starts in strip k counts partly before the next few edges, 
 leave behind, and wholly before all later ones. The share is a clamped quadratic in the distance of the edge, the same
 for all pixels of a direction: it is computed for four edges at a time, and nothing is looked up or decided.
 
-The mass of a single strip is a difference here, and where it vanishes not exactly zero. Quantiles do not mind;
-whoever wants the strips themselves takes `strip_sums`.
+The mass of a single strip is a difference here, and where it vanishes not exactly zero. Quantiles mind only at levels
+closer than 1e-12 to 0 or 1; whoever wants the strips themselves takes `strip_sums`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit, uint64
 
 from .invert import inversion_scratch, invert, walk
+from .moments import mirror_bounds, stretch_bounds
 from .pixels import BLOCK, geometry, inked_pixels, longest_shadow, reach, shadow_start, strips_across, whole_vectors
 from .reference import STEP_TOLERANCE
 from .vectors import LANES, add_shares
@@ -108,12 +109,17 @@ def _ends(cumulative, n_strips):
 
 
 @njit(cache=True, nogil=True)
+def _scratch(box, pixel, n_radii, n_levels):
+    """Return the arrays that `_cover` and `invert` work in."""
+    longest = longest_shadow(box, 0.5 * pixel * n_radii)
+    return (np.empty(BLOCK, np.int32), np.empty(BLOCK), np.empty((2, longest))), inversion_scratch(longest, n_levels)
+
+
+@njit(cache=True, nogil=True)
 def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
     x, y, mass = inked_pixels(image)
     box = (x.min(), x.max(), y.min(), y.max())
-    longest = longest_shadow(box, 0.5 * pixel * n_radii)
-    scratch = np.empty(BLOCK, np.int32), np.empty(BLOCK), np.empty((2, longest))
-    inversion = inversion_scratch(longest, levels.shape[0])
+    scratch, inversion = _scratch(box, pixel, n_radii, levels.shape[0])
     n_slices = directions.shape[0]
     mirrored = out.shape[0] == 2 * n_slices
     cumulative, strip = inversion[0], 2.0 / n_radii
@@ -124,4 +130,35 @@ def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
         if not invert(n_strips, levels, lower, strip, inversion, out[k], mirror):
             first, last = _ends(cumulative, n_strips)
             walk(cumulative, cumulative[n_strips], first, last, levels, lower, strip, out[k], mirror)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def shadow_extremes(image, directions, pixel, n_radii, levels, weights, means, variances, out):
+    x, y, mass = inked_pixels(image)
+    box = (x.min(), x.max(), y.min(), y.max())
+    scratch, inversion = _scratch(box, pixel, n_radii, levels.shape[0])
+    n_slices = directions.shape[0]
+    mirrored = means.shape[0] == 2 * n_slices
+    cumulative, strip = inversion[0], 2.0 / n_radii
+    row, mirror, nothing = np.empty(levels.shape[0]), np.empty(levels.shape[0]), np.empty(0)
+    lowest, highest = np.full(levels.shape[0], np.inf), np.full(levels.shape[0], -np.inf)
+    out[0], out[1] = np.inf, -np.inf
+    for k in range(n_slices):
+        start, n_strips = _cover(x, y, mass, box, directions[k], pixel, n_radii, scratch, cumulative)
+        lower = start * strip - 1.0
+        if invert(n_strips, levels, lower, strip, inversion, row, nothing):
+            means[k], variances[k] = stretch_bounds(row, weights, lowest, highest)
+            if mirrored:
+                means[n_slices + k], variances[n_slices + k] = -means[k], variances[k]
+            continue
+        first, last = _ends(cumulative, n_strips)
+        walk(cumulative, cumulative[n_strips], first, last, levels, lower, strip, row, mirror)
+        means[k], variances[k] = stretch_bounds(row, weights, out[0], out[1])
+        if mirrored:
+            means[n_slices + k], variances[n_slices + k] = stretch_bounds(mirror, weights, out[0], out[1])
+    if mirrored:
+        mirror_bounds(lowest, highest)
+    for j in range(levels.shape[0]):
+        out[0, j], out[1, j] = min(out[0, j], lowest[j]), max(out[1, j], highest[j])
     return out

@@ -4,11 +4,11 @@ Plain functions over arrays that release the interpreter lock; threads are the c
 has a twin of the same name in `reference.py`, which says what is computed; these files only say how it gets fast:
 
     shadows.py   strip_sums, back_project              one table of polynomials per direction, four strips at a time
-    coverage.py  shadow_quantiles                      no table, four edges at a time; inverted while in the cache
+    coverage.py  shadow_quantiles, shadow_extremes     no table, four edges at a time; finished while in the cache
     order.py     step_quantiles, projected_quantiles   buckets, then a network that compares neighbours only
     align.py     resample, pull, settle                one pass over the pixels, or over the ink per step
     invert.py    linear_quantiles                      a guess for even levels, a walk where it does not hold
-    here         row_moments, shift_and_scale          one row at a time, while it is in the cache
+    moments.py   row_moments, shift_and_scale          one row at a time, while it is in the cache
 
 pixels.py finds the ink and says where it is seen from a direction; vectors.py holds the instructions that the compiler
 does not find; lines.py belongs to the room of ink.
@@ -20,11 +20,10 @@ loaded in groups before anything is stored, because a store whose address is not
 
 from __future__ import annotations
 
-from numba import njit
-
 from .align import pull, resample, settle
-from .coverage import shadow_quantiles
+from .coverage import shadow_extremes, shadow_quantiles
 from .invert import linear_quantiles
+from .moments import row_moments, shift_and_scale
 from .order import projected_quantiles, step_quantiles
 from .shadows import back_project, strip_sums
 
@@ -36,43 +35,9 @@ __all__ = [
     "resample",
     "row_moments",
     "settle",
+    "shadow_extremes",
     "shadow_quantiles",
     "shift_and_scale",
     "step_quantiles",
     "strip_sums",
 ]
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _weighted_sum(row, weights):
-    total = 0.0
-    for j in range(row.shape[0]):
-        total += weights[j] * row[j]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _weighted_squares(row, weights, centre):
-    total = 0.0
-    for j in range(row.shape[0]):
-        total += weights[j] * (row[j] - centre) ** 2
-    return total
-
-
-@njit(cache=True, nogil=True)
-def row_moments(quantiles, weights, means, variances):
-    for i in range(quantiles.shape[0]):
-        for k in range(quantiles.shape[1]):
-            means[i, k] = _weighted_sum(quantiles[i, k], weights)
-            variances[i, k] = _weighted_squares(quantiles[i, k], weights, means[i, k])
-    return means, variances
-
-
-@njit(cache=True, nogil=True)
-def shift_and_scale(quantiles, shifts, scales):
-    for i in range(quantiles.shape[0]):
-        for k in range(quantiles.shape[1]):
-            row, shift, scale = quantiles[i, k], shifts[i, k], scales[i, k]
-            for j in range(row.shape[0]):
-                row[j] = (row[j] - shift) * scale
-    return quantiles

@@ -10,7 +10,7 @@ from numba import njit
 from .reference import AXIS, NUDGE
 from .vectors import LANES
 
-BLOCK = 1024  # pixels
+BLOCK = 512  # pixels
 PILES, STRIDE = 12, 5
 RUN = 16  # pixels
 

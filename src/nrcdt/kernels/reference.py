@@ -114,7 +114,10 @@ def _invert(row: FloatArray, levels: FloatArray, lower: float, width: float) -> 
 def shadow_quantiles(
     image: FloatArray, directions: FloatArray, pixel: float, n_radii: int, levels: FloatArray, out: FloatArray
 ) -> FloatArray:
-    """Invert the shadows of an image with positive mass: `strip_sums`, then `linear_quantiles`."""
+    """Invert the shadows of an image with positive mass: `strip_sums`, then `linear_quantiles`.
+
+    Twins may differ at levels closer than `STEP_TOLERANCE` to 0 or 1.
+    """
     masses = strip_sums(image, directions, pixel, False, np.empty((len(directions), n_radii)))
     return linear_quantiles(masses, levels, -1.0, 2 / n_radii, out)
 
@@ -159,6 +162,28 @@ def shift_and_scale(quantiles: FloatArray, shifts: FloatArray, scales: FloatArra
     """Subtract and multiply each quantile function in place (Algorithm 1, line 6)."""
     quantiles[:] = (quantiles.astype(np.float64) - shifts[..., np.newaxis]) * scales[..., np.newaxis]
     return quantiles
+
+
+def shadow_extremes(
+    image: FloatArray,
+    directions: FloatArray,
+    pixel: float,
+    n_radii: int,
+    levels: FloatArray,
+    weights: FloatArray,
+    means: FloatArray,
+    variances: FloatArray,
+    out: FloatArray,
+) -> FloatArray:
+    """Smallest and largest standardised quantile over the directions: `shadow_quantiles`, moments, shift and scale.
+
+    Where there is room for twice as many means and variances as directions, their opposites count too.
+    """
+    quantiles = shadow_quantiles(image, directions, pixel, n_radii, levels, np.empty((len(means), len(levels))))
+    row_moments(quantiles, weights, means, variances)
+    shift_and_scale(quantiles, means, 1 / np.sqrt(variances))
+    out[0], out[1] = quantiles.min(axis=0), quantiles.max(axis=0)
+    return out
 
 
 def pull(
