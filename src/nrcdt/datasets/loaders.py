@@ -19,11 +19,12 @@ from ..measures import check_clouds
 from ..slices import Array
 from .affine import eight_bits
 from .dataset import Dataset
-from .registry import SOURCES, locate, missing, need, unusable
+from .registry import locate, missing, need, unusable
 
 ANIMALS = ("lion", "cat", "camel", "horse", "flamingo", "elephant")
 DISTRACTORS = "other"
 MIN_PER_CLASS = 2
+FURNITURE = "furniture_points2048.npz"
 N_POSES = 10
 N_SHAPES = 80
 # STL repeats the corners of every triangle, so its vertices have no order of their own.
@@ -293,7 +294,7 @@ def load_furniture(folder: Path | str | None = None) -> Dataset:
     Dataset of clouds: one per object, which is sample and template at once; see `distorted_clouds`
     """
     root = need("furniture", folder)
-    path = root / SOURCES["furniture"].files
+    path = root / FURNITURE
     if not path.is_file():
         raise missing("furniture", f"no {path.name} in {root}", root.parent)
     try:

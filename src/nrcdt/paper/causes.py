@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..slices import Array
+from .data import READ
 from .results import AGREES
 from .tables import Row
 from .tasks import (
@@ -28,16 +29,18 @@ LENGTHS = (0.12, 0.25, 0.5, 0.7, 1)
 DRAWS = 8
 STARTS = 25
 SLACK = 1e-3
+NOTHING_OPEN = "There are no samples, splits or starts to draw otherwise"
 
 Wanted = list[tuple[Row, str]]
 Values = dict[tuple[str, str], list[float]]
-Vary = Callable[[Task, Wanted, Values], str]
+Vary = Callable[[Task, Wanted, Values], dict[tuple[str, str], str]]
 
 
 def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
     """Say for every cell that differs what its printed number depends on, with measured bounds.
 
-    What one variation does not explain is put to the next; what none explains, to other numbers of directions.
+    A variation fills in what it measures, and says for each cell what it varied; cells without a word have nothing of
+    the kind. What one does not explain is put to the next; what none explains, to other numbers of directions.
     """
     sentences: dict[tuple[str, str], str] = defaultdict(str)
     open_cells = wanted
@@ -49,15 +52,18 @@ def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
         unexplained = []
         for row, column in open_cells:
             key, printed = (row.label, column), row.printed[column].value
+            if key not in what:
+                unexplained.append((row, column))
+                continue
             low, high = min(values[key]), max(values[key])
             explains = low - SLACK <= printed <= high + SLACK
             answer = ", between which the printed number lies. " if explains else ", which does not reach it. "
-            sentences[key] += f"{what} we measure {low:.3f} to {high:.3f}{answer}"
+            sentences[key] += f"{what[key]} we measure {low:.3f} to {high:.3f}{answer}"
             unexplained += [] if explains else [(row, column)]
         open_cells = unexplained
     for row, column in open_cells:
         sentences[row.label, column] += _beside(task, row, column, wanted)
-    return {key: sentence.rstrip(". ") for key, sentence in sentences.items()}
+    return {key: sentence.rstrip(". ") or NOTHING_OPEN for key, sentence in sentences.items()}
 
 
 def _beside(task: Task, row: Row, column: str, differing: Wanted) -> str:
@@ -74,11 +80,13 @@ def _beside(task: Task, row: Row, column: str, differing: Wanted) -> str:
     change = max(float(np.abs(one.mean(axis=1) - here.mean(axis=1)).max()) for one in there)
     printed = " and ".join(f"{other.printed[column].value:.3f} for {other.directions}" for other in beside)
     jumps = " and ".join(f"{abs(value - other):.3f}" for other in around)
+    bound = f"more than {here.max():.3f}" if value > here.mean() else f"less than {here.min():.3f}"
     text = (
         f"The paper prints {printed} directions, {jumps} away, which we reproduce; ours changes by {change:.4f} at "
-        f"most from one to the other, and none of our {here.size} runs gives more than {here.max():.3f}"
+        f"most from one to the other, and none of our {here.size} runs gives {bound}"
     )
-    if change >= min(abs(value - other) for other in around) or not _breaks(value, around) or here.max() >= value:
+    steady = change < min(abs(value - other) for other in around)
+    if not steady or not _breaks(value, around) or here.min() <= value <= here.max():
         return text
     fitting = _one_digit_away(value, min(around), max(around))
     digit = f"; {' or '.join(fitting)}, one digit away, would fit" if fitting else ""
@@ -97,27 +105,33 @@ def _one_digit_away(value: float, low: float, high: float) -> list[str]:
     return sorted(other for other in others if low <= float(other) <= high)
 
 
-def _other_lengths(task: Task, wanted: Wanted, values: Values) -> str:
+def _other_lengths(task: Task, wanted: Wanted, values: Values) -> dict[tuple[str, str], str]:
     """Measure whole columns, to see how many differences one unit of length is behind."""
-    agreeing = dict.fromkeys(LENGTHS, 0)
+    agreeing: dict[str, dict[float, int]] = {}
     for column in _methods(wanted):
+        counts = agreeing[column] = dict.fromkeys(LENGTHS, 0)
         for row in (row for row in task.rows if column in row.printed):
             printed, features = row.printed[column], task.features(column, row.directions)
             for factor in LENGTHS:
                 measured = over_splits(task, row.train or 1, partial(separate, features * factor, task.labels))
                 values[row.label, column].append(measured.value)
                 gap = tolerance(printed, measured, n_printed(task, row))
-                agreeing[factor] += judge(printed, measured, gap, baseline=True) == AGREES
-    best = max(agreeing, key=lambda factor: agreeing[factor])
+                counts[factor] += judge(printed, measured, gap, baseline=True) == AGREES
+    return {(row.label, column): _of_lengths(task, agreeing[column]) for row, column in wanted}
+
+
+def _of_lengths(task: Task, agreeing: dict[float, int]) -> str:
+    best = max(agreeing, key=lambda factor: (agreeing[factor], factor == 1))
     factors = f"{', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]}"
+    drawings = ", and so the size of drawings that are not at hand" if task.table.dataset == "academic" else ""
     agree = f"{agreeing[best]} numbers of the column agree at {best}, {agreeing[1]} at 1"
     return (
-        "C = 1 makes the unit of length count, which the paper does not state, and so the size of drawings that are "
-        f"not at hand: with lengths times {factors} ({agree})"
+        f"C = 1 makes the unit of length count, which the paper does not state{drawings}: "
+        f"with lengths times {factors} ({agree})"
     )
 
 
-def _other_runs(task: Task, wanted: Wanted, values: Values) -> str:
+def _other_runs(task: Task, wanted: Wanted, values: Values) -> dict[tuple[str, str], str]:
     n_draws = min(DRAWS, task.n_draws)
     for draw in range(n_draws):
         features = task.redraw(draw)
@@ -126,22 +140,29 @@ def _other_runs(task: Task, wanted: Wanted, values: Values) -> str:
                 seed = start_seed(task, draw, start)
                 for label, value in cluster_scores(task, features(column), seed).items():
                     values[label, column].append(value)
-    return f"One run is printed: in {STARTS} runs on {'each of ' if n_draws > 1 else ''}{n_draws} draws of the dataset"
+    what = f"One run is printed: in {STARTS} runs on {'each of ' if n_draws > 1 else ''}{n_draws} draws of the dataset"
+    return {(row.label, column): what for row, column in wanted}
 
 
 def _methods(wanted: Wanted) -> Iterable[str]:
     return dict.fromkeys(column for _, column in wanted)
 
 
-def _other_draws(task: Task, wanted: Wanted, values: Values) -> str:
+def _other_draws(task: Task, wanted: Wanted, values: Values) -> dict[tuple[str, str], str]:
+    said = {}
     for row, column in wanted:
-        values[row.label, column] += _in_draws(task, row, column).mean(axis=1).tolist()
-    return f"One draw of samples and splits is printed: in {DRAWS} draws"
+        varied = ["samples"] * (task.table.dataset not in READ) + ["splits"] * (row.train is not None)
+        if varied:
+            values[row.label, column] += _in_draws(task, row, column).mean(axis=1).tolist()
+            said[row.label, column] = f"One draw of {' and '.join(varied)} is printed: in {DRAWS} draws"
+    return said
 
 
 def _in_draws(task: Task, row: Row, column: str) -> Array:
-    """Measure a cell in draws of the dataset and of the splits; of shape (n_draws, n_splits)."""
-    drawn = (task._replace(features=task.redraw(draw), seed=task.seed + draw) for draw in range(DRAWS))
+    """Measure a cell in draws of the dataset, where it is drawn, and of the splits; of shape (n_draws, n_splits)."""
+    fixed = task.table.dataset in READ
+    features = (task.features if fixed else task.redraw(draw) for draw in range(DRAWS))
+    drawn = (task._replace(features=one, seed=task.seed + draw) for draw, one in enumerate(features))
     return np.array([_accuracies(one, row, column) for one in drawn])
 
 

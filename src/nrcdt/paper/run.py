@@ -125,6 +125,8 @@ def _not_run(table: Table, settings: Settings, error: Exception) -> Result:
     ]
     absent = _is_absent(error)
     why = str(error) if absent else f"failed with {type(error).__name__}: {error}"
+    folder = data_folder(settings.data_folder)
+    why = why.replace(str(folder), "FOLDER") if folder else why
     return Result(table.name, table.title, cells, [], [why], 0.0, failed=not absent)
 
 
