@@ -107,7 +107,7 @@ def quantity(value, unit):
         return ""
     if unit == "s":
         return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
-    return f"{value:.0f} {unit}" if unit == "MB" else f"{unit} {value:.2f}"
+    return f"{round(value)} {unit}" if unit == "MB" else f"{unit} {value:.2f}"
 
 
 def times(value):
