@@ -109,17 +109,18 @@ def _ends(cumulative, n_strips):
 
 
 @njit(cache=True, nogil=True)
-def _scratch(box, pixel, n_radii, n_levels):
-    """Return the arrays that `_cover` and `invert` work in."""
+def _prepare(image, pixel, n_radii, n_levels):
+    """Return the inked pixels, the box around them, and the arrays that `_cover` and `invert` work in."""
+    x, y, mass = inked_pixels(image)
+    box = (x.min(), x.max(), y.min(), y.max())
     longest = longest_shadow(box, 0.5 * pixel * n_radii)
-    return (np.empty(BLOCK, np.int32), np.empty(BLOCK), np.empty((2, longest))), inversion_scratch(longest, n_levels)
+    scratch = np.empty(BLOCK, np.int32), np.empty(BLOCK), np.empty((2, longest))
+    return x, y, mass, box, scratch, inversion_scratch(longest, n_levels)
 
 
 @njit(cache=True, nogil=True)
 def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
-    x, y, mass = inked_pixels(image)
-    box = (x.min(), x.max(), y.min(), y.max())
-    scratch, inversion = _scratch(box, pixel, n_radii, levels.shape[0])
+    x, y, mass, box, scratch, inversion = _prepare(image, pixel, n_radii, levels.shape[0])
     n_slices = directions.shape[0]
     mirrored = out.shape[0] == 2 * n_slices
     cumulative, strip = inversion[0], 2.0 / n_radii
@@ -135,9 +136,7 @@ def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
 
 @njit(cache=True, nogil=True)
 def shadow_extremes(image, directions, pixel, n_radii, levels, weights, means, variances, out):
-    x, y, mass = inked_pixels(image)
-    box = (x.min(), x.max(), y.min(), y.max())
-    scratch, inversion = _scratch(box, pixel, n_radii, levels.shape[0])
+    x, y, mass, box, scratch, inversion = _prepare(image, pixel, n_radii, levels.shape[0])
     n_slices = directions.shape[0]
     mirrored = means.shape[0] == 2 * n_slices
     cumulative, strip = inversion[0], 2.0 / n_radii
