@@ -1,0 +1,32 @@
+"""From what people have (images, point clouds, rotations) to checked measures.
+
+Every error names the sample, the rule and the remedy. Arrays keep float32; everything else becomes float64, images of
+whole numbers not before they are transformed.
+"""
+
+from .images import check_image, check_images, check_shape, floats, images_from_rows, pixel_side
+from .points import Cloud, check_clouds, check_hyperbolic, check_points, check_rotations, check_sphere
+from .signals import check_signals, check_vertex_weights
+from .values import RANK_TOLERANCE, as_floats, check_finite, is_rows, positive_integer
+
+__all__ = [
+    "RANK_TOLERANCE",
+    "Cloud",
+    "as_floats",
+    "check_clouds",
+    "check_finite",
+    "check_hyperbolic",
+    "check_image",
+    "check_images",
+    "check_points",
+    "check_rotations",
+    "check_shape",
+    "check_signals",
+    "check_sphere",
+    "check_vertex_weights",
+    "floats",
+    "images_from_rows",
+    "is_rows",
+    "pixel_side",
+    "positive_integer",
+]

@@ -1,0 +1,119 @@
+"""Images: arrays, flattened rows, or lists of arrays of any sizes."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..slices import Array
+from .values import LARGEST, SMALLEST, as_floats, check_finite, is_rows, samples_of
+
+
+def pixel_side(shape: tuple[int, ...]) -> float:
+    """Side of a pixel when the longer side of the image spans [-1/sqrt 2, 1/sqrt 2]."""
+    return math.sqrt(2) / max(shape)
+
+
+def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
+    """Return one image as a two-dimensional float array with finite, non-negative values and positive mass."""
+    array = as_floats(image, name)
+    high = _check_pixels(array, name, signed)
+    return array if signed or SMALLEST < high < LARGEST else np.asarray(array / high)
+
+
+def _check_pixels(array: Array, name: str, signed: bool = False) -> float:
+    """Refuse what is no image, or has no mass to be transported; return the largest value."""
+    if array.ndim != 2 or array.size == 0:
+        raise ValueError(
+            f"{name} must be a two-dimensional image with at least one pixel; got shape {array.shape}. "
+            "Convert colour pictures to grey first."
+        )
+    low, high = check_finite(array, name)
+    if low < 0 and not signed:
+        raise ValueError(
+            f"{name} must not have negative mass; got a minimum of {low:g}. "
+            "Negative values in data cannot be transported: shift, clip or take absolute values."
+        )
+    if high == 0 and not signed:
+        raise ValueError(
+            f"{name} must have positive mass; got an image of zeros. Drop the empty image, or check that ink is bright."
+        )
+    return high
+
+
+def check_shape(shape: Any, name: str) -> tuple[int, int]:
+    """Return the height and width of an image as two positive whole numbers."""
+    try:
+        height, width = map(operator.index, shape)
+    except (TypeError, ValueError):
+        height = width = 0
+    if min(height, width) < 1:
+        raise ValueError(
+            f"{name} must be two positive whole numbers; got {shape!r}. Give (height, width) of one image."
+        )
+    return height, width
+
+
+def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
+    """Give flattened rows their two dimensions back."""
+    n_rows, n_columns = rows.shape
+    if n_columns < 2:
+        raise ValueError("X must have at least two pixels per row; got n_features = 1. A single pixel has no shape.")
+    side = math.isqrt(n_columns)
+    if image_shape is None:
+        image_shape = (side, side) if side * side == n_columns else (1, n_columns)
+        if n_rows == n_columns and n_rows > 1:
+            warnings.warn(
+                f"X has shape {rows.shape} and is read as {n_rows} flattened images of shape {image_shape}. "
+                "If it is a single image, pass X[numpy.newaxis]; otherwise set image_shape to silence this warning.",
+                UserWarning,
+                stacklevel=2,
+            )
+    height, width = check_shape(image_shape, "image_shape")
+    if height * width != n_columns:
+        raise ValueError(
+            f"image_shape must have {n_columns} pixels, as the rows of X do; got {(height, width)}. "
+            "Give (height, width) of one image."
+        )
+    return rows.reshape(n_rows, height, width)
+
+
+def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Array]:
+    """Return images from an (n, height, width) array, from flattened rows, or from a sequence of arrays.
+
+    Arrays of whole numbers are checked and stay what they are: `floats` turns them into floats one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [image.shape for image in check_images([np.ones((2, 3)), np.ones((4, 4))])]
+    [(2, 3), (4, 4)]
+    >>> check_images(np.ones((5, 9)))[0].shape
+    (3, 3)
+    """
+    if is_rows(X):
+        X = images_from_rows(X if _is_compact(X) else as_floats(X, "X"), image_shape)
+    samples = samples_of(X, "images of shape (height, width)")
+    return [_check_compact(image, f"X[{i}]") for i, image in enumerate(samples)]
+
+
+def _check_compact(image: Any, name: str) -> Array:
+    if not _is_compact(image):
+        return check_image(image, name)
+    _check_pixels(image, name)
+    return np.asarray(image)
+
+
+def _is_compact(array: Any) -> bool:
+    """Tell whether an array holds whole numbers or half floats, which become floats when their turn comes."""
+    plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
+    return plain and (array.dtype.kind in "biu" or array.dtype == np.float16)
+
+
+def floats(measure: Any) -> Any:
+    """Return a checked measure in floats, as transforms want it."""
+    return measure.astype(np.float64) if _is_compact(measure) else measure

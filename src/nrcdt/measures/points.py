@@ -1,0 +1,246 @@
+"""Points with weights: in flat space, rotations, on the sphere, in hyperbolic space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..slices import Array
+from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, samples_of
+
+ROTATION_TOLERANCE = 1e-4
+
+
+class Cloud(NamedTuple):
+    """Points with weights; None means equal weights."""
+
+    points: Array
+    weights: Array | None
+
+
+def _check_size(points: Array, name: str) -> None:
+    """Refuse coordinates whose squares would leave the range of floating point numbers."""
+    size = max(map(abs, check_finite(points, name)))
+    if size > 0 and not SMALLEST < size < LARGEST:
+        raise ValueError(
+            f"{name} must have a size between {SMALLEST:g} and {LARGEST:g}; got {size:g}. Choose other units."
+        )
+
+
+def _weighted(sample: Any, name: str) -> tuple[Any, Array | None]:
+    """Split (points, weights); a bare array has equal weights."""
+    if not (isinstance(sample, tuple) and len(sample) == 2):
+        return sample, None
+    points, weights = sample
+    if weights is None:
+        return points, None
+    points = as_floats(points, name)
+    weights = as_floats(weights, f"the weights of {name}")
+    if weights.ndim != 1 or len(weights) != len(points):
+        raise ValueError(
+            f"the weights of {name} must be one number per point; "
+            f"got shape {weights.shape} for {len(points)} points. Pass (points, weights)."
+        )
+    if len(weights) == 0:
+        return points, weights
+    low, high = check_finite(weights, f"the weights of {name}")
+    if low < 0 or high == 0:
+        raise ValueError(
+            f"the weights of {name} must be non-negative with positive sum; "
+            f"got a minimum of {low:g} and a maximum of {high:g}. Clip them or drop the sample."
+        )
+    return points, weights if SMALLEST < high < LARGEST else np.asarray(weights / high)
+
+
+def _drop_weightless(points: Array, weights: Array | None) -> Cloud:
+    if weights is None or weights.all():
+        return Cloud(points, weights)
+    return Cloud(points[weights > 0], weights[weights > 0])
+
+
+def _spreads(cloud: Cloud) -> Array:
+    """Root mean square extents of a cloud along its principal axes, largest first."""
+    points = cloud.points.astype(np.float64)
+    share = np.full(len(points), 1 / len(points)) if cloud.weights is None else cloud.weights / cloud.weights.sum()
+    centred = (points - share @ points) * np.sqrt(share)[:, np.newaxis]
+    variances = np.linalg.eigvalsh(centred.T @ centred)[::-1]
+    if variances[-1] > 1e-8 * variances[0]:
+        return np.sqrt(variances)
+    return np.pad(np.linalg.svd(centred, compute_uv=False), (0, max(0, points.shape[1] - len(points))))
+
+
+def _check_rank(cloud: Cloud, name: str) -> None:
+    """Refuse clouds in a hyperplane: some slice of them has no spread."""
+    dimension = cloud.points.shape[1]
+    spreads = _spreads(cloud)
+    rounding = 4 * np.finfo(cloud.points.dtype).eps * np.abs(cloud.points).max()
+    rank = int((spreads > max(RANK_TOLERANCE[cloud.points.dtype] * spreads[0], rounding)).sum())
+    if rank < dimension:
+        flat = {0: "a single point", 1: "a line", 2: "a plane"}.get(rank, f"a {rank}-dimensional plane")
+        raise ValueError(
+            f"{name} must span all {dimension} dimensions; got points on {flat}. "
+            "Drop the sample, or describe it by fewer coordinates."
+        )
+
+
+def check_points(
+    X: Any, what: str = "clouds of points", convert: Callable[[Array, str], Array] = lambda array, name: array
+) -> list[Cloud]:
+    """Return clouds from a batch of arrays or (points, weights) pairs; `convert` checks and reshapes each array."""
+    clouds = []
+    for i, sample in enumerate(samples_of(X, what)):
+        name = f"X[{i}]"
+        raw, weights = _weighted(sample, name)
+        points = as_floats(raw, name)
+        if points.ndim == 0 or len(points) == 0:
+            raise ValueError(f"{name} must hold at least one point; got shape {points.shape}. Drop the sample.")
+        _check_size(points, name)
+        clouds.append(_drop_weightless(convert(points, name), weights))
+    return clouds
+
+
+def check_clouds(X: Any) -> list[Cloud]:
+    """Return clouds from an (n, N, d) array or from a sequence of (N, d) arrays or (points, weights) pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> triangle = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> check_clouds([triangle, (triangle, [1, 2, 3])])[1].weights
+    array([1., 2., 3.])
+    """
+    clouds = check_points(X, "clouds of shape (n_points, d)", _coordinates)
+    for i, cloud in enumerate(clouds):
+        dimension = clouds[0].points.shape[1]
+        if cloud.points.shape[1] != dimension:
+            raise ValueError(
+                f"X[{i}] must have {dimension} coordinates like X[0]; got {cloud.points.shape[1]}. "
+                "Transform clouds of different dimension separately."
+            )
+        _check_rank(cloud, f"X[{i}]")
+    return clouds
+
+
+def _coordinates(points: Array, name: str) -> Array:
+    if points.ndim != 2 or points.shape[1] < 2:
+        raise ValueError(
+            f"{name} must be a cloud of shape (n_points, d) with d at least 2; got shape {points.shape}. "
+            "One row per point, one column per coordinate."
+        )
+    return points
+
+
+def check_rotations(X: Any) -> list[Cloud]:
+    """Return clouds of unit quaternions (w, x, y, z) from rotation matrices (N, 3, 3) or quaternions (N, 4).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_rotations(np.eye(3)[np.newaxis, np.newaxis])[0].points
+    array([[1., 0., 0., 0.]])
+    """
+    return check_points(X, "rotations of shape (n_rotations, 3, 3) or (n_rotations, 4)", _quaternions)
+
+
+def _quaternions(array: Array, name: str) -> Array:
+    if array.shape[1:] == (4,):
+        return _of_unit_length(array, name, "quaternions")
+    if array.shape[1:] == (3, 3):
+        return _quaternions_from_matrices(array, name)
+    raise ValueError(
+        f"{name} must hold matrices (n_rotations, 3, 3) or unit quaternions (n_rotations, 4); "
+        f"got shape {array.shape}. Quaternions are (w, x, y, z)."
+    )
+
+
+def _of_unit_length(vectors: Array, name: str, what: str) -> Array:
+    lengths = np.linalg.norm(vectors, axis=1)
+    bad = np.flatnonzero(np.abs(lengths - 1) > ROTATION_TOLERANCE)
+    if len(bad):
+        raise ValueError(
+            f"{name} must hold {what} of unit length; got length {lengths[bad[0]]:g} in row {bad[0]}. "
+            "Divide each of them by its norm."
+        )
+    return np.asarray(vectors / lengths[:, np.newaxis])
+
+
+def _quaternions_from_matrices(matrices: Array, name: str) -> Array:
+    gram = matrices @ matrices.transpose(0, 2, 1)
+    wrong = np.abs(gram - np.eye(3)).max(axis=(1, 2)) > ROTATION_TOLERANCE
+    wrong |= np.linalg.det(matrices) < 0
+    if wrong.any():
+        raise ValueError(
+            f"{name} must hold rotations: orthogonal with determinant +1; "
+            f"got another matrix at position {np.flatnonzero(wrong)[0]}. Project it with an SVD, or drop it."
+        )
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(np.roll(Rotation.from_matrix(matrices).as_quat(), 1, axis=1), dtype=matrices.dtype)
+
+
+def check_sphere(X: Any) -> list[Cloud]:
+    """Return clouds of unit vectors in space from an (n, N, 3) array, or from arrays or (points, weights) pairs.
+
+    Examples
+    --------
+    >>> check_sphere([[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]])[0].points.shape
+    (2, 3)
+    """
+    return check_points(X, "points on the sphere, of shape (n_points, 3)", _unit_vectors)
+
+
+def _unit_vectors(points: Array, name: str) -> Array:
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise ValueError(
+            f"{name} must hold points on the sphere, of shape (n_points, 3); got shape {points.shape}. "
+            "Turn longitude and latitude into x, y, z first."
+        )
+    return _of_unit_length(points, name, "points")
+
+
+def check_hyperbolic(X: Any) -> list[Cloud]:
+    """Return clouds in hyperbolic space: the last d coordinates of the Lorentz model.
+
+    A cloud comes in the Poincare ball, as (N, d) points shorter than one, or in the Lorentz model, as (N, d + 1) points
+    with first coordinate sqrt(1 + the others squared), which are never shorter than one: so nobody has to say which.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_ball, in_lorentz = [[0.0, 0.5]], [[5 / 3, 0.0, 4 / 3]]
+    >>> [cloud.points.round(3) for cloud in check_hyperbolic([in_ball, in_lorentz])]
+    [array([[0.   , 1.333]]), array([[0.   , 1.333]])]
+    """
+    clouds = check_points(X, "points in hyperbolic space, of shape (n_points, d)", _hyperboloid)
+    for i, cloud in enumerate(clouds):
+        dimension = clouds[0].points.shape[1]
+        if cloud.points.shape[1] != dimension:
+            raise ValueError(
+                f"X[{i}] must lie in a space of dimension {dimension} like X[0]; got {cloud.points.shape[1]}. "
+                "Points of the Lorentz model have one coordinate more."
+            )
+    return clouds
+
+
+def _hyperboloid(points: Array, name: str) -> Array:
+    wide = points.astype(np.float64)
+    squares = (wide**2).sum(axis=1) if points.ndim == 2 else np.zeros(0)
+    in_ball = bool((squares < 1).all())
+    if points.ndim != 2 or points.shape[1] < (2 if in_ball else 3):
+        raise ValueError(
+            f"{name} must hold points of the Poincare ball, of shape (n_points, d), or of the Lorentz model, of shape "
+            f"(n_points, d + 1), with d at least 2; got shape {points.shape}. One row per point."
+        )
+    if in_ball:
+        return np.asarray(2 * wide / (1 - squares)[:, np.newaxis], dtype=points.dtype)
+    excess = np.abs(2 * wide[:, 0] ** 2 - squares - 1) / squares.clip(1)
+    bad = np.flatnonzero((excess > ROTATION_TOLERANCE) | (wide[:, 0] < 0))
+    if len(bad):
+        row = bad[squares[bad].argmax()]
+        raise ValueError(
+            f"{name} must hold points shorter than one (Poincare ball), or with first coordinate sqrt(1 + the others "
+            f"squared) (Lorentz model); got length {np.sqrt(squares[row]):g} in row {row}. Move it into the ball."
+        )
+    return points[:, 1:]

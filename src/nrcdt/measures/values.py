@@ -1,0 +1,77 @@
+"""Numbers and batches: what every kind of measure is checked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..slices import Array
+
+RANK_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
+SMALLEST, LARGEST = 1e-100, 1e100
+
+
+def positive_integer(value: Any, name: str, advice: str) -> int:
+    """Return a count, or say what is wrong with it."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} must be a positive integer; got {value!r}. {advice}")
+    return int(value)
+
+
+def as_floats(values: Any, name: str) -> Array:
+    """Return a float32 or float64 array, without a copy where possible."""
+    if issparse(values):
+        raise TypeError(f"{name} must be dense; got a sparse matrix. Call its toarray method first.")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked; got masked values. Fill them, with 0 for no mass.")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise ValueError("complex data not supported")
+        return array if array.dtype in RANK_TOLERANCE else array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        got = str(error).rstrip(".")
+        raise ValueError(
+            f"{name} must hold real numbers in a regular array; got {got}. Convert it to an array of floats first."
+        ) from None
+
+
+def check_finite(array: Array, name: str) -> tuple[float, float]:
+    """Return the extremes of an array that has to be finite."""
+    low, high = float(array.min()), float(array.max())
+    if not (math.isfinite(low) and math.isfinite(high)):
+        kind = "NaN" if math.isnan(low) else "infinity"
+        raise ValueError(f"{name} must be finite; got {kind}. Replace these values or drop the sample.")
+    return low, high
+
+
+def is_rows(X: Any) -> bool:
+    """Tell whether X is a table: one flattened sample per row."""
+    if hasattr(X, "__array__"):
+        return np.asarray(X).ndim == 2
+    return isinstance(X, Sequence) and len(X) > 0 and all(_is_row(row) for row in X)
+
+
+def _is_row(row: Any) -> bool:
+    if hasattr(row, "ndim"):
+        return bool(row.ndim == 1)
+    return isinstance(row, Sequence) and not isinstance(row, str) and not any(isinstance(x, Sequence) for x in row)
+
+
+def samples_of(X: Any, what: str) -> list[Any]:
+    """Split X along its first axis, with a message for people who pass a single sample."""
+    if issparse(X):
+        raise TypeError("X must be dense; got a sparse matrix. Call its toarray method first.")
+    if not isinstance(X, Iterable) or (isinstance(X, np.ndarray) and X.ndim < 3 and X.dtype != object):
+        raise ValueError(
+            f"X must be a batch of {what}; got {f'shape {X.shape}' if isinstance(X, np.ndarray) else repr(X)[:60]}. "
+            "For one sample pass X[numpy.newaxis] or [X]."
+        )
+    samples = list(X)
+    if not samples:
+        raise ValueError(f"X must hold at least one sample; got none. Pass a batch of {what}.")
+    return samples
