@@ -97,32 +97,21 @@ def test_linear_quantiles_of_the_mirror(rng):
 @pytest.mark.parametrize("shape", [(1, 6), (7, 4), (5, 5)])
 @pytest.mark.parametrize("n_radii", [1, 5, 60])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_shadow_quantiles(rng, shape, n_radii, dtype):
+@pytest.mark.parametrize("n_rows", [7, 14])
+@pytest.mark.parametrize("n_levels", [40, 7])
+def test_shadow_quantiles_and_extremes(rng, shape, n_radii, dtype, n_rows, n_levels):
     image = np.abs(image_of(rng, shape)).astype(dtype)
-    for n_rows in (7, 14):
-        for levels in (LEVELS[40], LEVELS[7]):
-            arguments = (image, circle(14)[:7], np.sqrt(2) / max(shape), n_radii, levels)
-            fast, slow = (
-                module.shadow_quantiles(*arguments, np.empty((n_rows, len(levels)), dtype))
-                for module in (cpu, reference)
-            )
-            np.testing.assert_allclose(fast, slow, atol=1e-12 if dtype == np.float64 else 1e-6)
-
-
-@pytest.mark.parametrize("shape", [(1, 6), (7, 4), (5, 5)])
-@pytest.mark.parametrize("n_radii", [1, 5, 60])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_shadow_extremes(rng, shape, n_radii, dtype):
-    image = np.abs(image_of(rng, shape)).astype(dtype)
-    for n_rows in (7, 14):
-        for levels in (LEVELS[40], LEVELS[7]):
-            weights = np.full(len(levels), 1 / len(levels))
-            arguments = (image, circle(14)[:7], np.sqrt(2) / max(shape), n_radii, levels, weights)
-            outputs = [(np.empty(n_rows), np.empty(n_rows), np.empty((2, len(levels)), dtype)) for _ in range(2)]
-            for module, out in zip((cpu, reference), outputs, strict=True):
-                module.shadow_extremes(*arguments, *out)
-            for fast, slow in zip(*outputs, strict=True):
-                np.testing.assert_allclose(fast, slow, atol=1e-11 if dtype == np.float64 else 1e-5)
+    arguments = (image, circle(14)[:7], np.sqrt(2) / max(shape), n_radii, LEVELS[n_levels])
+    fast, slow = (
+        module.shadow_quantiles(*arguments, np.empty((n_rows, n_levels), dtype)) for module in (cpu, reference)
+    )
+    np.testing.assert_allclose(fast, slow, atol=1e-12 if dtype == np.float64 else 1e-6)
+    weights = np.full(n_levels, 1 / n_levels)
+    outputs = [(np.empty(n_rows), np.empty(n_rows), np.empty((2, n_levels), dtype)) for _ in range(2)]
+    for module, out in zip((cpu, reference), outputs, strict=True):
+        module.shadow_extremes(*arguments, weights, *out)
+    for fast, slow in zip(*outputs, strict=True):
+        np.testing.assert_allclose(fast, slow, atol=1e-11 if dtype == np.float64 else 1e-5)
 
 
 @pytest.mark.parametrize("n_radii", [40, 850])

@@ -495,11 +495,12 @@ def test_a_number_that_other_directions_explain_is_not_called_a_misprint(tmp_pat
     )
 
 
-def test_a_misprint_of_one_digit_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("value", "bound"), [(0.597, "more than 0.510"), (0.107, "less than 0.500")])
+def test_a_misprint_of_one_digit_is_named(value, bound, tmp_path, monkeypatch):
     monkeypatch.setattr("nrcdt.paper.causes._accuracies", lambda task, row, column: [0.5, 0.51])
-    sentence = misprint_in("svm-academic", "rcdt", 0.597, tmp_path, directions=8)
+    sentence = misprint_in("svm-academic", "rcdt", value, tmp_path, directions=8)
     assert sentence.endswith(
-        "none of our 16 runs gives more than 0.510: most likely a misprint; 0.507, one digit away, would fit"
+        f"none of our 16 runs gives {bound}: most likely a misprint; 0.507, one digit away, would fit"
     )
 
 
@@ -512,14 +513,6 @@ def test_what_other_lengths_do_not_explain_is_put_to_other_draws(tmp_path):
     assert re.search(r"times 0\.12, .* \(\d+ numbers of the column agree at [\d.]+, \d+ at 1\) we measure", lengths)
     assert lengths.endswith("which does not reach it.")
     assert draws.endswith("which does not reach it")
-
-
-def test_a_number_may_be_too_small_as_well(tmp_path, monkeypatch):
-    monkeypatch.setattr("nrcdt.paper.causes._accuracies", lambda task, row, column: [0.5, 0.51])
-    sentence = misprint_in("svm-academic", "rcdt", 0.107, tmp_path, directions=8)
-    assert sentence.endswith(
-        "none of our 16 runs gives less than 0.500: most likely a misprint; 0.507, one digit away, would fit"
-    )
 
 
 def test_files_that_are_read_have_no_draws(tmp_path):
