@@ -65,7 +65,8 @@ def _check_volume(volume: Any) -> Array:
     array = np.asarray(volume) if plain else as_floats(volume, "volume")
     if array.ndim != 3 or array.size == 0:
         raise ValueError(
-            f"volume must have shape (depth, height, width) with at least one voxel; got shape {array.shape}."
+            f"volume must have shape (depth, height, width) with at least one voxel; got shape {array.shape}. "
+            "Pass one volume at a time, without a channel axis."
         )
     low, _ = check_finite(array, "volume")
     if low < 0:

@@ -204,7 +204,10 @@ class RCDT(_Slicer):
         n_features = len(self.directions_) * len(self.levels_)
         rows = np.asarray(X)
         if rows.ndim != 2 or rows.shape[1] != n_features:
-            raise ValueError(f"X must have shape (n_samples, {n_features}), as transform returns it; got {rows.shape}.")
+            raise ValueError(
+                f"X must have shape (n_samples, {n_features}), as transform returns it; got {rows.shape}. "
+                "Pass one sample as X[numpy.newaxis]."
+            )
         quantiles = rows.reshape(-1, len(self.directions_), len(self.levels_))
         directions = (self.directions_, self.direction_weights_)
         return inverse_rcdt(quantiles, self.image_shape_, directions=directions, reference=self.reference)

@@ -136,7 +136,10 @@ class Database:
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
-            raise ValueError(f"the catalogue must be one of nrcdt; got {self.path}, which is another kind of database.")
+            raise ValueError(
+                f"the catalogue must be one of nrcdt; got {self.path}, which is another kind of database. "
+                "Choose another file name."
+            )
         if version > FORMAT:
             raise ValueError(
                 f"the catalogue must be of format {FORMAT} or older; got {self.path} of format {version}. "

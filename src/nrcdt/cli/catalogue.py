@@ -98,7 +98,9 @@ def _items(source: Path, root: Path | None) -> list[Entry | Problem]:
     if not any(isinstance(item, Entry) for item in items):
         for item in items:
             _report_problem(item)  # type: ignore[arg-type]
-        raise ValueError(f"FOLDER must hold pictures that can be taken; got none in {printable(source)}.")
+        raise ValueError(
+            f"FOLDER must hold pictures that can be taken; got none in {printable(source)}. Name another folder."
+        )
     return items
 
 

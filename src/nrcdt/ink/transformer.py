@@ -77,7 +77,7 @@ class InkFinder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "Pass one picture as picture[None]."
             )
         if len(X) == 0:
-            raise ValueError("X must hold at least one picture; got none.")
+            raise ValueError("X must hold at least one picture; got none. Pass a list of arrays.")
         if self.n_jobs is not None and (not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0):
             raise ValueError(
                 f"n_jobs must be a number of threads, or -1 for all cores; got {self.n_jobs!r}. None means one."

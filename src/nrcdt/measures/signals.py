@@ -29,7 +29,10 @@ def check_vertex_weights(X: Any, n_vertices: int) -> list[Array]:
     rows = [as_floats(row, f"X[{i}]") for i, row in enumerate(X)]
     for i, row in enumerate(rows):
         if row.shape != (n_vertices,):
-            raise ValueError(f"X[{i}] must have one weight for each of {n_vertices} vertices; got shape {row.shape}.")
+            raise ValueError(
+                f"X[{i}] must have one weight for each of {n_vertices} vertices; got shape {row.shape}. "
+                "Give 0 to vertices without mass."
+            )
         low, high = check_finite(row, f"X[{i}]")
         if low < 0 or high == 0:
             raise ValueError(
