@@ -11,6 +11,7 @@ closer than 1e-12 to 0 or 1; whoever wants the strips themselves takes `strip_su
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit, uint64
@@ -24,75 +25,108 @@ from .vectors import LANES, add_shares
 THINNEST = 1e-100  # strips that a shadow rises over along an axis, where it is a box
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def _locate(x, y, a, b, origin, strips, edges):
-    """Find for each pixel the strip that its shadow starts in, and how far behind the start the next edge lies."""
-    for i in range(x.shape[0]):
-        p = x[i] * a + y[i] * b + origin
-        strip = np.floor(p)
-        strips[i] = np.int32(strip)
-        edges[i] = strip + 1.0 - p
+class View(NamedTuple):
+    """How pixels are seen from a direction, in strips; its own strips are counted from `place` in arrays for two."""
+
+    a: float
+    b: float
+    origin: float
+    short: float
+    long: float
+    width: int
+    first: int
+    n_strips: int
+    place: int
 
 
 @njit(cache=True, nogil=True)
-def _count(strips, edges, mass, short, long, width, partly, wholly):
+def _view(directions, k, box, pixel, n_radii, place):
+    a, b, short, long = geometry((directions[k, 0], directions[k, 1]), pixel, n_radii)
+    short = max(short, THINNEST)
+    low, high = reach(box, a, b)
+    start = shadow_start(short, long, n_radii, False)
+    first = math.floor(start + low) - 1
+    width = whole_vectors(int(short + long) + 1)
+    return View(a, b, start - first, short, long, width, first, strips_across(high - low) + width, place)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _locate(x, y, start, n, view, strips, edges, row):
+    """Find for each pixel the strip that its shadow starts in, and how far behind the start the next edge lies."""
+    place = np.int32(view.place)
+    for i in range(n):
+        p = x[start + i] * view.a + y[start + i] * view.b + view.origin
+        strip = np.floor(p)
+        strips[row, i] = np.int32(strip) + place
+        edges[row, i] = strip + 1.0 - p
+
+
+@njit(cache=True, nogil=True)
+def _count(mass, start, n, left, right, strips, edges, partly, wholly):
     """Count pixels in `partly`, times 2 short long, before the next `width` edges, and in `wholly` from then on.
 
-    One vector has a loop of its own, with none inside.
+    Two directions take turns: an addition waits for the last ones where their strips overlap, and strips of different
+    directions never do. One vector has a loop of its own, with none inside.
     """
-    if width == LANES:
-        for i in range(mass.shape[0]):
-            k = uint64(strips[i])
-            add_shares(partly, k, edges[i], mass[i], short, long)
-            wholly[k + uint64(LANES)] += mass[i]
+    left_width, right_width = uint64(left.width), uint64(right.width)
+    if left.width == LANES and right.width == LANES:
+        for i in range(n):
+            j, k, m = uint64(strips[0, i]), uint64(strips[1, i]), mass[start + i]
+            add_shares(partly, j, edges[0, i], m, left.short, left.long)
+            add_shares(partly, k, edges[1, i], m, right.short, right.long)
+            wholly[j + uint64(LANES)] += m
+            wholly[k + uint64(LANES)] += m
     else:
-        for i in range(mass.shape[0]):
-            k = uint64(strips[i])
-            for n in range(uint64(0), uint64(width), uint64(LANES)):
-                add_shares(partly, k + n, edges[i] + n, mass[i], short, long)
-            wholly[k + uint64(width)] += mass[i]
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def _accumulate(partly, wholly, scale, cumulative):
-    """Put the cumulative mass together; four at a time, since every addition to a sum waits for the one before."""
-    n_strips = partly.shape[0]
-    whole = n_strips // 4 * 4
-    total = cumulative[0] = 0.0
-    for j in range(0, whole, 4):
-        two = wholly[j] + wholly[j + 1]
-        three = two + wholly[j + 2]
-        cumulative[j + 1] = total + wholly[j] + scale * partly[j]
-        cumulative[j + 2] = total + two + scale * partly[j + 1]
-        cumulative[j + 3] = total + three + scale * partly[j + 2]
-        total += three + wholly[j + 3]
-        cumulative[j + 4] = total + scale * partly[j + 3]
-    for j in range(whole, n_strips):
-        total += wholly[j]
-        cumulative[j + 1] = total + scale * partly[j]
-    cumulative[n_strips + 1] = cumulative[n_strips]
+        for i in range(n):
+            j, k, m = uint64(strips[0, i]), uint64(strips[1, i]), mass[start + i]
+            for edge in range(uint64(0), left_width, uint64(LANES)):
+                add_shares(partly, j + edge, edges[0, i] + edge, m, left.short, left.long)
+            for edge in range(uint64(0), right_width, uint64(LANES)):
+                add_shares(partly, k + edge, edges[1, i] + edge, m, right.short, right.long)
+            wholly[j + left_width] += m
+            wholly[k + right_width] += m
 
 
 @njit(cache=True, nogil=True)
-def _cover(x, y, mass, box, direction, pixel, n_radii, scratch, cumulative):
-    """Write the cumulative mass of one direction; return the number of the first strip, and how many there are."""
-    strips, edges, sums = scratch
-    a, b, short, long = geometry(direction, pixel, n_radii)
-    short = max(short, THINNEST)
-    origin = shadow_start(short, long, n_radii, False)
-    low, high = reach(box, a, b)
-    first = math.floor(origin + low) - 1
-    width = whole_vectors(int(short + long) + 1)
-    n_strips = strips_across(high - low) + width
-    partly, wholly = sums[0, :n_strips], sums[1, :n_strips]
+def _cover(x, y, mass, box, directions, pair, pixel, n_radii, scratch):
+    """Count all pixels for two directions, a block at a time; return the two views. The last one may have to do twice.
+
+    What was located is counted while it is in the cache.
+    """
+    strips, edges, partly, wholly = scratch
+    left = _view(directions, pair, box, pixel, n_radii, 0)
+    right = _view(directions, min(pair + 1, directions.shape[0] - 1), box, pixel, n_radii, partly.shape[0] // 2)
     partly[:] = 0.0
     wholly[:] = 0.0
-    for i in range(0, mass.shape[0], BLOCK):
-        part = slice(i, min(i + BLOCK, mass.shape[0]))
-        _locate(x[part], y[part], a, b, origin - first, strips, edges)
-        _count(strips, edges, mass[part], short, long, width, partly, wholly)
-    _accumulate(partly, wholly, 0.5 / (short * long), cumulative)
-    return first, n_strips
+    for begin in range(0, mass.shape[0], BLOCK):
+        start, n = uint64(begin), uint64(min(BLOCK, mass.shape[0] - begin))
+        _locate(x, y, start, n, left, strips, edges, uint64(0))
+        _locate(x, y, start, n, right, strips, edges, uint64(1))
+        _count(mass, start, n, left, right, strips, edges, partly, wholly)
+    return left, right
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _accumulate(view, partly, wholly, cumulative):
+    """Put the cumulative mass together; four at a time, since every addition to a sum waits for the one before."""
+    n_strips, scale = uint64(view.n_strips), 0.5 / (view.short * view.long)
+    whole = n_strips // uint64(4) * uint64(4)
+    total = cumulative[0] = 0.0
+    i = uint64(view.place)
+    for j in range(uint64(0), whole, uint64(4)):
+        two = wholly[i] + wholly[i + uint64(1)]
+        three = two + wholly[i + uint64(2)]
+        cumulative[j + uint64(1)] = total + wholly[i] + scale * partly[i]
+        cumulative[j + uint64(2)] = total + two + scale * partly[i + uint64(1)]
+        cumulative[j + uint64(3)] = total + three + scale * partly[i + uint64(2)]
+        total += three + wholly[i + uint64(3)]
+        cumulative[j + uint64(4)] = total + scale * partly[i + uint64(3)]
+        i += uint64(4)
+    for j in range(whole, n_strips):
+        total += wholly[i]
+        cumulative[j + uint64(1)] = total + scale * partly[i]
+        i += uint64(1)
+    cumulative[n_strips + uint64(1)] = cumulative[n_strips]
 
 
 @njit(cache=True, nogil=True)
@@ -110,52 +144,58 @@ def _ends(cumulative, n_strips):
 
 @njit(cache=True, nogil=True)
 def _prepare(image, pixel, n_radii, n_levels):
-    """Return the inked pixels, the box around them, and the arrays that `_cover` and `invert` work in."""
+    """Return the inked pixels, the box around them, and the arrays to count in, to sum up in and to invert in."""
     x, y, mass = inked_pixels(image)
     box = (x.min(), x.max(), y.min(), y.max())
     longest = longest_shadow(box, 0.5 * pixel * n_radii)
-    scratch = np.empty(BLOCK, np.int32), np.empty(BLOCK), np.empty((2, longest))
-    return x, y, mass, box, scratch, inversion_scratch(longest, n_levels)
+    scratch = np.empty((2, BLOCK), np.int32), np.empty((2, BLOCK)), np.empty(2 * longest), np.empty(2 * longest)
+    return x, y, mass, box, scratch, np.empty(longest + 2), inversion_scratch(longest, n_levels)
 
 
 @njit(cache=True, nogil=True)
 def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
-    x, y, mass, box, scratch, inversion = _prepare(image, pixel, n_radii, levels.shape[0])
+    x, y, mass, box, scratch, cumulative, inversion = _prepare(image, pixel, n_radii, levels.shape[0])
     n_slices = directions.shape[0]
     mirrored = out.shape[0] == 2 * n_slices
-    cumulative, strip = inversion[0], 2.0 / n_radii
-    for k in range(n_slices):
-        start, n_strips = _cover(x, y, mass, box, directions[k], pixel, n_radii, scratch, cumulative)
-        mirror = out[n_slices + k] if mirrored else out[k, :0]
-        lower = start * strip - 1.0
-        if not invert(n_strips, levels, lower, strip, inversion, out[k], mirror):
-            first, last = _ends(cumulative, n_strips)
-            walk(cumulative, cumulative[n_strips], first, last, levels, lower, strip, out[k], mirror)
+    strip = 2.0 / n_radii
+    for pair in range(0, n_slices, 2):
+        views = _cover(x, y, mass, box, directions, pair, pixel, n_radii, scratch)
+        for k in range(pair, min(pair + 2, n_slices)):
+            view = views[k - pair]
+            _accumulate(view, scratch[2], scratch[3], cumulative)
+            lower = view.first * strip - 1.0
+            mirror = out[n_slices + k] if mirrored else out[k, :0]
+            if not invert(cumulative, view.n_strips, levels, lower, strip, inversion, out[k], mirror):
+                first, last = _ends(cumulative, view.n_strips)
+                walk(cumulative, cumulative[view.n_strips], first, last, levels, lower, strip, out[k], mirror)
     return out
 
 
 @njit(cache=True, nogil=True)
 def shadow_extremes(image, directions, pixel, n_radii, levels, weights, means, variances, out):
-    x, y, mass, box, scratch, inversion = _prepare(image, pixel, n_radii, levels.shape[0])
+    x, y, mass, box, scratch, cumulative, inversion = _prepare(image, pixel, n_radii, levels.shape[0])
     n_slices = directions.shape[0]
     mirrored = means.shape[0] == 2 * n_slices
-    cumulative, strip = inversion[0], 2.0 / n_radii
+    strip = 2.0 / n_radii
     row, mirror, nothing = np.empty(levels.shape[0]), np.empty(levels.shape[0]), np.empty(0)
     lowest, highest = np.full(levels.shape[0], np.inf), np.full(levels.shape[0], -np.inf)
     out[0], out[1] = np.inf, -np.inf
-    for k in range(n_slices):
-        start, n_strips = _cover(x, y, mass, box, directions[k], pixel, n_radii, scratch, cumulative)
-        lower = start * strip - 1.0
-        if invert(n_strips, levels, lower, strip, inversion, row, nothing):
-            means[k], variances[k] = stretch_bounds(row, weights, lowest, highest)
+    for pair in range(0, n_slices, 2):
+        views = _cover(x, y, mass, box, directions, pair, pixel, n_radii, scratch)
+        for k in range(pair, min(pair + 2, n_slices)):
+            view = views[k - pair]
+            _accumulate(view, scratch[2], scratch[3], cumulative)
+            lower = view.first * strip - 1.0
+            if invert(cumulative, view.n_strips, levels, lower, strip, inversion, row, nothing):
+                means[k], variances[k] = stretch_bounds(row, weights, lowest, highest)
+                if mirrored:
+                    means[n_slices + k], variances[n_slices + k] = -means[k], variances[k]
+                continue
+            first, last = _ends(cumulative, view.n_strips)
+            walk(cumulative, cumulative[view.n_strips], first, last, levels, lower, strip, row, mirror)
+            means[k], variances[k] = stretch_bounds(row, weights, out[0], out[1])
             if mirrored:
-                means[n_slices + k], variances[n_slices + k] = -means[k], variances[k]
-            continue
-        first, last = _ends(cumulative, n_strips)
-        walk(cumulative, cumulative[n_strips], first, last, levels, lower, strip, row, mirror)
-        means[k], variances[k] = stretch_bounds(row, weights, out[0], out[1])
-        if mirrored:
-            means[n_slices + k], variances[n_slices + k] = stretch_bounds(mirror, weights, out[0], out[1])
+                means[n_slices + k], variances[n_slices + k] = stretch_bounds(mirror, weights, out[0], out[1])
     if mirrored:
         mirror_bounds(lowest, highest)
     for j in range(levels.shape[0]):

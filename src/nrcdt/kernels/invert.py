@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit, uint64
 
 from .reference import STEP_TOLERANCE
+from .vectors import FILLED, LANES, fill, place_levels
 
 
 @njit(cache=True, nogil=True)
@@ -25,38 +26,38 @@ def _accumulate(row, cumulative):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _guess(cumulative, total, strips, behind):
+def _guess(cumulative, total, strips, n_strips, behind):
     """Write into `strips` where the levels lie if they are 1 / (n + 1), ..., n / (n + 1).
 
     `behind` gets the first level past each strip.
     """
-    n_levels = strips.shape[0] - 1
+    n_levels = strips.shape[0] - FILLED
     scale = (n_levels + 1) / total
-    for r in range(behind.shape[0]):
+    for r in range(n_strips):
         place = cumulative[r + 1] * scale
         place = place if place > 0.0 else 0.0
         behind[r] = np.int32(place if place < n_levels else n_levels)
-    strips[:] = 0
-    for r in range(behind.shape[0]):
-        strips[uint64(behind[r])] = r + 1
-    r = strips[0]
-    for j in range(1, n_levels):
-        r = max(r, strips[j])
-        strips[j] = r
+    start = uint64(0)
+    for r in range(n_strips):
+        fill(strips, start, np.int32(r))
+        stop = uint64(behind[r])
+        if stop > start + uint64(FILLED):
+            strips[start:stop] = r
+        start = stop
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _interpolate(cumulative, total, levels, strips, ends, lower, width, out):
+@njit(cache=True, nogil=True)
+def _interpolate(cumulative, total, levels, strips, places, lower, width, out):
     """Invert linearly in the given strips; return whether each of them holds its level well inside."""
-    for j in range(levels.shape[0]):
-        r = uint64(strips[j])
-        ends[0, j], ends[1, j] = cumulative[r], cumulative[r + uint64(1)]
-    n_inside = 0
-    for j in range(levels.shape[0]):
-        t, below, above = levels[j] * total, ends[0, j], ends[1, j]
-        n_inside += (below < t * (1.0 - STEP_TOLERANCE)) & (above > t * (1.0 + STEP_TOLERANCE))
-        out[j] = lower + width * (strips[j] + (t - below) / (above - below))
-    return n_inside == levels.shape[0]
+    n, inside = levels.shape[0], True
+    if n < LANES:
+        return False
+    for j in range(uint64(0), uint64(n - LANES), uint64(LANES)):
+        inside &= place_levels(cumulative, strips, levels, j, total, 1.0 - STEP_TOLERANCE, places)
+    inside &= place_levels(cumulative, strips, levels, uint64(n - LANES), total, 1.0 - STEP_TOLERANCE, places)
+    for j in range(n):
+        out[j] = lower + width * places[j]
+    return inside
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -84,25 +85,20 @@ def walk(cumulative, total, first, last, levels, lower, width, out, mirror):
 
 @njit(cache=True, nogil=True)
 def inversion_scratch(n_strips, n_levels):
-    """Return the arrays that `invert` works in; the first is for the cumulative mass."""
-    return (
-        np.empty(n_strips + 2),
-        np.empty(n_strips, np.int32),
-        np.empty(n_levels + 1, np.int32),
-        np.empty((2, n_levels)),
-    )
+    """Return the arrays that `invert` works in."""
+    return np.empty(n_strips, np.int32), np.zeros(n_levels + FILLED, np.int32), np.empty(n_levels)
 
 
 @njit(cache=True, nogil=True)
-def invert(n_strips, levels, lower, width, scratch, out, mirror):
+def invert(cumulative, n_strips, levels, lower, width, scratch, out, mirror):
     """Invert the cumulative mass of some strips, and its mirror image, if there is room; tell whether that went well.
 
     Where it did not, a level lies on a plateau or the levels are not even: `walk` takes more time and knows the rules.
     """
-    cumulative, behind, strips, ends = scratch
+    behind, strips, places = scratch
     total = cumulative[n_strips]
-    _guess(cumulative, total, strips, behind[:n_strips])
-    if not _interpolate(cumulative, total, levels, strips, ends, lower, width, out):
+    _guess(cumulative, total, strips, n_strips, behind)
+    if not _interpolate(cumulative, total, levels, strips, places, lower, width, out):
         return False
     for j in range(mirror.shape[0]):
         mirror[j] = -out[levels.shape[0] - 1 - j]
@@ -125,12 +121,12 @@ def _ends(row):
 def linear_quantiles(masses, levels, lower, width, out):
     n_slices, n_strips = masses.shape
     scratch = inversion_scratch(n_strips, levels.shape[0])
-    cumulative = scratch[0]
+    cumulative = np.empty(n_strips + 2)
     mirrored = out.shape[0] == 2 * n_slices
     for k in range(n_slices):
         mirror = out[n_slices + k] if mirrored else out[k, :0]
         _accumulate(masses[k], cumulative)
-        if not invert(n_strips, levels, lower, width, scratch, out[k], mirror):
+        if not invert(cumulative, n_strips, levels, lower, width, scratch, out[k], mirror):
             first, last = _ends(masses[k])
             walk(cumulative, cumulative[n_strips], first, last, levels, lower, width, out[k], mirror)
     return out

@@ -9,10 +9,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-LANES = 4
+LANES, FILLED = 4, 8
 
 _FOUR = ir.VectorType(ir.DoubleType(), LANES)
 _PLACES = ir.VectorType(ir.IntType(32), LANES)
+_PAIR = ir.VectorType(ir.DoubleType(), 2)
+_EIGHT = ir.VectorType(ir.IntType(32), FILLED)
 _ANYTHING = ir.Constant(_FOUR, ir.Undefined)
 
 
@@ -92,3 +94,50 @@ def add_shares(typing, total, i, edge, mass, short, long):
         return context.get_dummy_value()
 
     return types.void(total, i, edge, mass, short, long), write
+
+
+@intrinsic
+def place_levels(typing, cumulative, strips, levels, j, total, nearly, out):
+    """Write into ``out[j]``, for four j, where in strip ``strips[j]`` the cumulative mass is ``levels[j] * total``.
+
+    Places are counted in strips. Return whether all four lie inside, short of both ends by a factor of `nearly`.
+    """
+
+    def write(context, builder, signature, values):
+        sums, numbers, shares, places = (_data(context, builder, signature.args[k], values[k]) for k in (0, 1, 2, 6))
+        _, _, _, j, total, nearly, _ = values
+        numbers = builder.load(builder.bitcast(builder.gep(numbers, [j]), _PLACES.as_pointer()), align=4)
+        t = builder.fmul(builder.load(_address(builder, shares, j), align=8), _spread(builder, total))
+        pairs = []
+        for lane in range(LANES):
+            number = builder.zext(builder.extract_element(numbers, ir.Constant(ir.IntType(32), lane)), ir.IntType(64))
+            pair = builder.bitcast(builder.gep(sums, [number]), _PAIR.as_pointer())
+            pairs.append(builder.load(pair, align=8))
+        halves = [builder.shuffle_vector(pairs[k], pairs[k + 1], ir.Constant(_PLACES, [0, 2, 1, 3])) for k in (0, 2)]
+        below = builder.shuffle_vector(*halves, ir.Constant(_PLACES, [0, 1, 4, 5]))
+        above = builder.shuffle_vector(*halves, ir.Constant(_PLACES, [2, 3, 6, 7]))
+        share = builder.fdiv(builder.fsub(t, below), builder.fsub(above, below))
+        builder.store(builder.fadd(builder.sitofp(numbers, _FOUR), share), _address(builder, places, j), align=8)
+        nearly = _spread(builder, nearly)
+        later = builder.fcmp_ordered("<", below, builder.fmul(t, nearly))
+        before = builder.fcmp_ordered(">", builder.fmul(above, nearly), t)
+        inside = builder.bitcast(builder.and_(later, before), ir.IntType(LANES))
+        return builder.icmp_unsigned("==", inside, ir.Constant(ir.IntType(LANES), -1))
+
+    return types.boolean(cumulative, strips, levels, j, total, nearly, out), write
+
+
+@intrinsic
+def fill(typing, array, i, number):
+    """Write an int32 into ``array[i]`` for eight i."""
+
+    def write(context, builder, signature, values):
+        start = _data(context, builder, signature.args[0], values[0])
+        _, i, number = values
+        anything = ir.Constant(_EIGHT, ir.Undefined)
+        alone = builder.insert_element(anything, number, ir.Constant(ir.IntType(32), 0))
+        numbers = builder.shuffle_vector(alone, anything, ir.Constant(_EIGHT, [0] * FILLED))
+        builder.store(numbers, builder.bitcast(builder.gep(start, [i]), _EIGHT.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, i, number), write
