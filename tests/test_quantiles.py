@@ -126,6 +126,8 @@ def test_several_measures_at_once(rng):
     np.testing.assert_array_equal(together[1], cdt(values[1], n_quantiles=9))
     assert cdt(values.astype(np.float32), n_quantiles=9).dtype == np.float32
     assert cdt(np.ones((2, 5), np.float32), edges=(0, 1)).dtype == np.float32
+    huge = cdt([1e308] * 20, edges=(0, 1), n_quantiles=3)
+    np.testing.assert_allclose(huge, [0.25, 0.5, 0.75])
 
 
 def test_cdt_names_what_is_wrong():

@@ -211,9 +211,9 @@ def cdt(
         _check_edges(edges)
         if weights is not None:
             raise ValueError("weights must be left out where x holds masses; got both. Multiply them into x.")
-        for i, row in enumerate(rows):
-            check_image(row[np.newaxis], f"x[{i}]" if array.ndim > 1 else "x")
-        quantiles = linear_quantiles(Bins(rows.astype(np.float64), *edges), levels).astype(array.dtype)
+        names = [f"x[{i}]" for i in range(len(rows))] if array.ndim > 1 else ["x"]
+        masses = [check_image(row[np.newaxis], name) for row, name in zip(rows, names, strict=True)]
+        quantiles = linear_quantiles(Bins(np.concatenate(masses, dtype=np.float64), *edges), levels).astype(array.dtype)
     else:
         clouds = check_points([(row, weights) for row in rows])
         quantiles = np.concatenate(
