@@ -23,7 +23,10 @@ def broken(value):
     [
         (np.zeros((3, 4)), r"X\[1\] must have positive mass; got an image of zeros. Drop"),
         (broken(np.nan), r"X\[1\] must be finite; got NaN. Replace"),
+        (broken(-np.nan), r"X\[1\] must be finite; got NaN. Replace"),
+        (broken(np.nan).astype(np.float32), r"X\[1\] must be finite; got NaN. Replace"),
         (broken(np.inf), r"X\[1\] must be finite; got infinity. Replace"),
+        (broken(-np.inf), r"X\[1\] must be finite; got infinity. Replace"),
         (broken(-1.0), r"X\[1\] must not have negative mass; got a minimum of -1. .*shift, clip"),
         (np.ones((3, 4, 3)), r"X\[1\] must be a two-dimensional image .* got shape \(3, 4, 3\). Convert colour"),
         (np.ones((0, 4)), r"X\[1\] must be a two-dimensional image with at least one pixel"),
@@ -34,6 +37,10 @@ def broken(value):
 def test_bad_images(image, message):
     with pytest.raises(ValueError, match=message):
         check_images([GOOD, image])
+
+
+def test_a_zero_with_a_sign_is_a_zero():
+    assert np.signbit(check_images([broken(-0.0)])[0][1, 2])
 
 
 @pytest.mark.parametrize(

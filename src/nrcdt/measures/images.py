@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..slices import Array
-from .values import LARGEST, SMALLEST, as_floats, check_finite, is_rows, samples_of
+from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, is_rows, samples_of
 
 
 def pixel_side(shape: tuple[int, ...]) -> float:
@@ -32,6 +32,8 @@ def _check_pixels(array: Array, name: str, signed: bool = False) -> float:
             f"{name} must be a two-dimensional image with at least one pixel; got shape {array.shape}. "
             "Convert colour pictures to grey first."
         )
+    if array.dtype in RANK_TOLERANCE and 0 < (high := _last(array)) < np.inf:
+        return high
     low, high = check_finite(array, name)
     if low < 0 and not signed:
         raise ValueError(
@@ -43,6 +45,15 @@ def _check_pixels(array: Array, name: str, signed: bool = False) -> float:
             f"{name} must have positive mass; got an image of zeros. Drop the empty image, or check that ink is bright."
         )
     return high
+
+
+def _last(array: Array) -> float:
+    """Return the value that comes last when floats are read as whole numbers: the largest one, if it is positive.
+
+    Infinity and NaN come later than finite numbers, and everything with a sign later still: one pass tells them all.
+    """
+    bits = array.view(np.uint64 if array.itemsize == 8 else np.uint32).max()
+    return float(bits.view(array.dtype))
 
 
 def check_shape(shape: Any, name: str) -> tuple[int, int]:
