@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import time
 import traceback
 import tracemalloc
 import warnings
@@ -392,6 +393,26 @@ def test_phi_without_a_value_names_the_sample(rng, n_jobs, monkeypatch):
 
     with pytest.raises(ValueError, match=r"^X\[2\]: phi of every point and direction must be finite; got NaN"):
         nrcdt(clouds, (phi, circle(8)), n_jobs=n_jobs)
+
+
+def test_threads_keep_the_order(rng, monkeypatch):
+    """Also where one chunk takes long. The first of several bad samples is named, and later ones are not begun."""
+    monkeypatch.setattr("nrcdt.transform.CHUNK_BYTES", 1)
+    clouds, begun, bad = rng.normal(size=(300, 20, 2)), [], ()
+    clouds[:, 0, 0] = np.arange(300)
+
+    def phi(points, directions):
+        begun.append(points[0, 0])
+        time.sleep(0.05 if points[0, 0] == 7 else 0.002)
+        return np.full((2, 20), np.nan) if points[0, 0] in bad else directions @ points.T
+
+    model = NRCDT((phi, circle(2)), n_quantiles=5, n_jobs=3).fit(clouds)
+    np.testing.assert_array_equal(model.transform(clouds), model.set_params(n_jobs=None).transform(clouds))
+    bad = (3, 4, 5)
+    begun.clear()
+    with pytest.raises(ValueError, match=r"^X\[3\]: phi of every point"):
+        model.set_params(n_jobs=3).transform(clouds)
+    assert len(begun) < 300
 
 
 @pytest.mark.parametrize("image_shape", [5, (-5, -5), "ab", (5.0, 5.0), (None, 5), (5, 4)])

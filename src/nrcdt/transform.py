@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,8 +27,9 @@ from .slices import Array
 from .spaces import Space, find_space
 from .spaces.image import filtered_back_projection, strip_count
 
-CHUNK_BYTES = 4_000_000
+CHUNK_BYTES = 2**22
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -191,7 +193,6 @@ def walk(
     measures: Sequence[Any], plan: Plan, stage: Callable[[Sequence[Any]], Result], n_jobs: int | None = None
 ) -> Iterator[Result]:
     """Send a batch through the corridor in chunks, on `n_jobs` threads; results come in order, as they are done."""
-    chunks = list(_chunks(measures, plan))
 
     def one(chunk: tuple[int, int]) -> Result:
         start, stop = chunk
@@ -202,18 +203,42 @@ def walk(
 
     if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise ValueError(f"n_jobs must be a number of threads, or -1 for all cores; got {n_jobs!r}. None means one.")
-    n_threads = min(effective_n_jobs(n_jobs), len(chunks))
-    if n_threads == 1:
-        yield from map(one, chunks)
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            yield from pool.map(one, chunks)
+    n_threads = min(effective_n_jobs(n_jobs), len(measures))
+    chunks = list(_chunks(measures, plan, n_threads))
+    return map(one, chunks) if n_threads == 1 else _share(one, chunks, n_threads)
 
 
-def _chunks(measures: Sequence[Any], plan: Plan) -> Iterator[tuple[int, int]]:
-    """Cut the batch where the dtype changes or the quantiles would take too much memory."""
+def _share(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Iterator[Result]:
+    """Map in order, on several threads. This one takes part: idle, it would be in the way of those that work."""
+    pool = ThreadPoolExecutor(n_threads - 1)
+    tasks = [pool.submit(work, item) for item in items]  # of the last len(tasks) items, from here on
+    n_tried = 0
+    try:
+        while tasks:
+            while not tasks[0].done() and n_tried < len(tasks):
+                if tasks[n_tried].cancel():
+                    tasks[n_tried] = _do(work, items[n_tried - len(tasks)])
+                n_tried += 1
+            yield tasks.pop(0).result()
+            n_tried = max(n_tried - 1, 0)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _do(work: Callable[[Item], Result], item: Item) -> Future[Result]:
+    """Do some work now, and keep what comes of it until it is asked for."""
+    task: Future[Result] = Future()
+    try:
+        task.set_result(work(item))
+    except Exception as error:
+        task.set_exception(error)
+    return task
+
+
+def _chunks(measures: Sequence[Any], plan: Plan, n_threads: int) -> Iterator[tuple[int, int]]:
+    """Cut the batch where the dtype changes, quantiles would take too much memory, or a thread would go without."""
     sample_bytes = 8 * len(plan.directions) * len(plan.levels.values)
-    longest = max(1, CHUNK_BYTES // sample_bytes)
+    longest = min(max(1, CHUNK_BYTES // sample_bytes), math.ceil(len(measures) / n_threads))
     start = 0
     for stop in range(1, len(measures) + 1):
         if stop == len(measures) or stop - start == longest or dtype_of(measures[stop]) != dtype_of(measures[start]):
