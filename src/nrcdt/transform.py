@@ -28,6 +28,7 @@ from .spaces import Space, find_space
 from .spaces.image import filtered_back_projection, strip_count
 
 CHUNK_BYTES = 2**22
+CHUNKS_PER_THREAD = 8  # at least, since one of them may be held up
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -236,9 +237,10 @@ def _do(work: Callable[[Item], Result], item: Item) -> Future[Result]:
 
 
 def _chunks(measures: Sequence[Any], plan: Plan, n_threads: int) -> Iterator[tuple[int, int]]:
-    """Cut the batch where the dtype changes, quantiles would take too much memory, or a thread would go without."""
+    """Cut the batch where the dtype changes, quantiles would take too much memory, or threads would go without."""
     sample_bytes = 8 * len(plan.directions) * len(plan.levels.values)
-    longest = min(max(1, CHUNK_BYTES // sample_bytes), math.ceil(len(measures) / n_threads))
+    n_chunks = 1 if n_threads == 1 else CHUNKS_PER_THREAD * n_threads
+    longest = min(max(1, CHUNK_BYTES // sample_bytes), math.ceil(len(measures) / n_chunks))
     start = 0
     for stop in range(1, len(measures) + 1):
         if stop == len(measures) or stop - start == longest or dtype_of(measures[stop]) != dtype_of(measures[start]):
