@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "nrcdt"
 FLOORS = [
-    {"kernels", "slices"},
+    {"kernels", "slices", "threads"},
     {"measures", "directions"},
     {"frames"},
     {"alignment", "spaces"},

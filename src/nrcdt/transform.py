@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from .aggregate import Aggregation, aggregate
 from .directions import evenly_spread, run_around, unit_vectors
@@ -26,11 +24,11 @@ from .quantiles import (
 from .slices import Array
 from .spaces import Space, find_space
 from .spaces.image import filtered_back_projection, strip_count
+from .threads import share, thread_count
 
 CHUNK_BYTES = 2**22
 CHUNKS_PER_THREAD = 8  # at least, since one of them may be held up
 
-Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -202,38 +200,8 @@ def walk(
         except SampleError as error:
             raise error.at(error.sample + start) from error.__cause__
 
-    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a number of threads, or -1 for all cores; got {n_jobs!r}. None means one.")
-    n_threads = min(effective_n_jobs(n_jobs), len(measures))
-    chunks = list(_chunks(measures, plan, n_threads))
-    return map(one, chunks) if n_threads == 1 else _share(one, chunks, n_threads)
-
-
-def _share(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Iterator[Result]:
-    """Map in order, on several threads. This one takes part: idle, it would be in the way of those that work."""
-    pool = ThreadPoolExecutor(n_threads - 1)
-    tasks = [pool.submit(work, item) for item in items]  # of the last len(tasks) items, from here on
-    n_tried = 0
-    try:
-        while tasks:
-            while not tasks[0].done() and n_tried < len(tasks):
-                if tasks[n_tried].cancel():
-                    tasks[n_tried] = _do(work, items[n_tried - len(tasks)])
-                n_tried += 1
-            yield tasks.pop(0).result()
-            n_tried = max(n_tried - 1, 0)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _do(work: Callable[[Item], Result], item: Item) -> Future[Result]:
-    """Do some work now, and keep what comes of it until it is asked for."""
-    task: Future[Result] = Future()
-    try:
-        task.set_result(work(item))
-    except Exception as error:
-        task.set_exception(error)
-    return task
+    n_threads = thread_count(n_jobs, len(measures))
+    return share(one, list(_chunks(measures, plan, n_threads)), n_threads)
 
 
 def _chunks(measures: Sequence[Any], plan: Plan, n_threads: int) -> Iterator[tuple[int, int]]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 
 from ..slices import Array
+from ..threads import share, thread_count
 from .find import Ink, find_ink
 
 
@@ -78,15 +77,7 @@ class InkFinder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if len(X) == 0:
             raise ValueError("X must hold at least one picture; got none. Pass a list of arrays.")
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0):
-            raise ValueError(
-                f"n_jobs must be a number of threads, or -1 for all cores; got {self.n_jobs!r}. None means one."
-            )
-        n_threads = min(effective_n_jobs(self.n_jobs), len(X))
-        if n_threads == 1:
-            return [self._one(*item) for item in enumerate(X)]
-        with ThreadPoolExecutor(n_threads) as pool:
-            return list(pool.map(lambda item: self._one(*item), enumerate(X)))
+        return list(share(lambda i: self._one(i, X[i]), range(len(X)), thread_count(self.n_jobs, len(X))))
 
     def _one(self, position: int, picture: Any) -> Ink:
         try:

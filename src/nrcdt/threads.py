@@ -1,0 +1,59 @@
+"""Work on several threads: how many, and who does what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import effective_n_jobs
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def thread_count(n_jobs: Any, n_items: int) -> int:
+    """Return how many threads `n_jobs` stands for, no more than there are items."""
+    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a number of threads, or -1 for all cores; got {n_jobs!r}. None means one.")
+    return int(min(effective_n_jobs(n_jobs), n_items))
+
+
+def share(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Iterator[Result]:
+    """Map in order; results come as they are done, and after an error nothing more is begun.
+
+    The calling thread takes part: idle, it would be in the way of those that work.
+
+    Examples
+    --------
+    >>> list(share(abs, [-3, 2, -1], 2))
+    [3, 2, 1]
+    """
+    return map(work, items) if n_threads == 1 else _share(work, items, n_threads)
+
+
+def _share(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Iterator[Result]:
+    pool = ThreadPoolExecutor(n_threads - 1)
+    tasks = [pool.submit(work, item) for item in items]  # of the last len(tasks) items, from here on
+    n_tried = 0
+    try:
+        while tasks:
+            while not tasks[0].done() and n_tried < len(tasks):
+                if tasks[n_tried].cancel():
+                    tasks[n_tried] = _do(work, items[n_tried - len(tasks)])
+                n_tried += 1
+            yield tasks.pop(0).result()
+            n_tried = max(n_tried - 1, 0)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _do(work: Callable[[Item], Result], item: Item) -> Future[Result]:
+    """Do some work now, and keep what comes of it until it is asked for."""
+    task: Future[Result] = Future()
+    try:
+        task.set_result(work(item))
+    except Exception as error:
+        task.set_exception(error)
+    return task
