@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,7 +28,6 @@ from .spaces.image import filtered_back_projection, strip_count
 from .threads import share, thread_count
 
 CHUNK_BYTES = 2**22
-CHUNKS_PER_THREAD = 8  # at least, since one of them may be held up
 
 Result = TypeVar("Result")
 
@@ -205,15 +205,20 @@ def walk(
 
 
 def _chunks(measures: Sequence[Any], plan: Plan, n_threads: int) -> Iterator[tuple[int, int]]:
-    """Cut the batch where the dtype changes, quantiles would take too much memory, or threads would go without."""
+    """Cut the batch where the dtype changes or quantiles would take too much memory.
+
+    Threads get smaller and smaller chunks, so that none waits long for another at the end.
+    """
     sample_bytes = 8 * len(plan.directions) * len(plan.levels.values)
-    n_chunks = 1 if n_threads == 1 else CHUNKS_PER_THREAD * n_threads
-    longest = min(max(1, CHUNK_BYTES // sample_bytes), math.ceil(len(measures) / n_chunks))
+    longest = max(1, CHUNK_BYTES // sample_bytes)
+    n_shares = 1 if n_threads == 1 else 2 * n_threads
     start = 0
-    for stop in range(1, len(measures) + 1):
-        if stop == len(measures) or stop - start == longest or dtype_of(measures[stop]) != dtype_of(measures[start]):
-            yield start, stop
-            start = stop
+    while start < len(measures):
+        dtypes = map(dtype_of, measures[start : start + min(longest, math.ceil((len(measures) - start) / n_shares))])
+        _, alike = next(groupby(dtypes))
+        stop = start + len(list(alike))
+        yield start, stop
+        start = stop
 
 
 def dtype_of(measure: Any) -> Any:
