@@ -4,7 +4,7 @@ Plain functions over arrays that release the interpreter lock; threads are the c
 has a twin of the same name in `reference.py`, which says what is computed; these files only say how it gets fast:
 
     shadows.py   strip_sums, back_project              one table of polynomials per direction, four strips at a time
-    coverage.py  shadow_quantiles, shadow_extremes     no table, four edges at a time; finished while in the cache
+    coverage.py  shadow_quantiles, shadow_extremes     no table, two directions in turn; finished while in the cache
     order.py     step_quantiles, projected_quantiles   buckets, then a network that compares neighbours only
     align.py     resample, pull, settle                one pass over the pixels, or over the ink per step
     invert.py    linear_quantiles                      a guess for even levels, a walk where it does not hold
