@@ -26,7 +26,7 @@ THINNEST = 1e-100  # strips that a shadow rises over along an axis, where it is 
 
 
 class View(NamedTuple):
-    """How pixels are seen from a direction, in strips; its own strips are counted from `place` in arrays for two."""
+    """How pixels are seen from a direction, in strips; in arrays for two directions its own begin at `place`."""
 
     a: float
     b: float
@@ -89,9 +89,9 @@ def _count(mass, start, n, left, right, strips, edges, partly, wholly):
 
 @njit(cache=True, nogil=True)
 def _cover(x, y, mass, box, directions, pair, pixel, n_radii, scratch):
-    """Count all pixels for two directions, a block at a time; return the two views. The last one may have to do twice.
+    """Count all pixels for two directions, the last of an odd number twice; return how they are seen from there.
 
-    What was located is counted while it is in the cache.
+    A block at a time: what was located is counted while it is in the cache.
     """
     strips, edges, partly, wholly = scratch
     left = _view(directions, pair, box, pixel, n_radii, 0)

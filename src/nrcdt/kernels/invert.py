@@ -29,7 +29,8 @@ def _accumulate(row, cumulative):
 def _guess(cumulative, total, strips, n_strips, behind):
     """Write into `strips` where the levels lie if they are 1 / (n + 1), ..., n / (n + 1).
 
-    `behind` gets the first level past each strip.
+    `behind` gets the first level past each strip. A strip is written for eight levels at once, from where the one
+    before it ended; what is too much, the next one overwrites.
     """
     n_levels = strips.shape[0] - FILLED
     scale = (n_levels + 1) / total
