@@ -34,7 +34,7 @@ class View(NamedTuple):
     short: float
     long: float
     width: int
-    first: int
+    lower: float
     n_strips: int
     place: int
 
@@ -47,7 +47,8 @@ def _view(directions, k, box, pixel, n_radii, place):
     start = shadow_start(short, long, n_radii, False)
     first = math.floor(start + low) - 1
     width = whole_vectors(int(short + long) + 1)
-    return View(a, b, start - first, short, long, width, first, strips_across(high - low) + width, place)
+    lower, n_strips = first * (2.0 / n_radii) - 1.0, strips_across(high - low) + width
+    return View(a, b, start - first, short, long, width, lower, n_strips, place)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -107,8 +108,9 @@ def _cover(x, y, mass, box, directions, pair, pixel, n_radii, scratch):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _accumulate(view, partly, wholly, cumulative):
+def _accumulate(view, scratch, cumulative):
     """Put the cumulative mass together; four at a time, since every addition to a sum waits for the one before."""
+    _, _, partly, wholly = scratch
     n_strips, scale = uint64(view.n_strips), 0.5 / (view.short * view.long)
     whole = n_strips // uint64(4) * uint64(4)
     total = cumulative[0] = 0.0
@@ -158,16 +160,14 @@ def shadow_quantiles(image, directions, pixel, n_radii, levels, out):
     n_slices = directions.shape[0]
     mirrored = out.shape[0] == 2 * n_slices
     strip = 2.0 / n_radii
-    for pair in range(0, n_slices, 2):
-        views = _cover(x, y, mass, box, directions, pair, pixel, n_radii, scratch)
-        for k in range(pair, min(pair + 2, n_slices)):
-            view = views[k - pair]
-            _accumulate(view, scratch[2], scratch[3], cumulative)
-            lower = view.first * strip - 1.0
-            mirror = out[n_slices + k] if mirrored else out[k, :0]
-            if not invert(cumulative, view.n_strips, levels, lower, strip, inversion, out[k], mirror):
-                first, last = _ends(cumulative, view.n_strips)
-                walk(cumulative, cumulative[view.n_strips], first, last, levels, lower, strip, out[k], mirror)
+    for k in range(n_slices):
+        if k % 2 == 0:
+            views = _cover(x, y, mass, box, directions, k, pixel, n_radii, scratch)
+        view, mirror = views[k % 2], out[n_slices + k] if mirrored else out[k, :0]
+        _accumulate(view, scratch, cumulative)
+        if not invert(cumulative, view.n_strips, levels, view.lower, strip, inversion, out[k], mirror):
+            first, last = _ends(cumulative, view.n_strips)
+            walk(cumulative, cumulative[view.n_strips], first, last, levels, view.lower, strip, out[k], mirror)
     return out
 
 
@@ -180,22 +180,21 @@ def shadow_extremes(image, directions, pixel, n_radii, levels, weights, means, v
     row, mirror, nothing = np.empty(levels.shape[0]), np.empty(levels.shape[0]), np.empty(0)
     lowest, highest = np.full(levels.shape[0], np.inf), np.full(levels.shape[0], -np.inf)
     out[0], out[1] = np.inf, -np.inf
-    for pair in range(0, n_slices, 2):
-        views = _cover(x, y, mass, box, directions, pair, pixel, n_radii, scratch)
-        for k in range(pair, min(pair + 2, n_slices)):
-            view = views[k - pair]
-            _accumulate(view, scratch[2], scratch[3], cumulative)
-            lower = view.first * strip - 1.0
-            if invert(cumulative, view.n_strips, levels, lower, strip, inversion, row, nothing):
-                means[k], variances[k] = stretch_bounds(row, weights, lowest, highest)
-                if mirrored:
-                    means[n_slices + k], variances[n_slices + k] = -means[k], variances[k]
-                continue
-            first, last = _ends(cumulative, view.n_strips)
-            walk(cumulative, cumulative[view.n_strips], first, last, levels, lower, strip, row, mirror)
-            means[k], variances[k] = stretch_bounds(row, weights, out[0], out[1])
+    for k in range(n_slices):
+        if k % 2 == 0:
+            views = _cover(x, y, mass, box, directions, k, pixel, n_radii, scratch)
+        view = views[k % 2]
+        _accumulate(view, scratch, cumulative)
+        if invert(cumulative, view.n_strips, levels, view.lower, strip, inversion, row, nothing):
+            means[k], variances[k] = stretch_bounds(row, weights, lowest, highest)
             if mirrored:
-                means[n_slices + k], variances[n_slices + k] = stretch_bounds(mirror, weights, out[0], out[1])
+                means[n_slices + k], variances[n_slices + k] = -means[k], variances[k]
+            continue
+        first, last = _ends(cumulative, view.n_strips)
+        walk(cumulative, cumulative[view.n_strips], first, last, levels, view.lower, strip, row, mirror)
+        means[k], variances[k] = stretch_bounds(row, weights, out[0], out[1])
+        if mirrored:
+            means[n_slices + k], variances[n_slices + k] = stretch_bounds(mirror, weights, out[0], out[1])
     if mirrored:
         mirror_bounds(lowest, highest)
     for j in range(levels.shape[0]):
