@@ -112,15 +112,18 @@ def check_clouds(X: Any) -> list[Cloud]:
     array([1., 2., 3.])
     """
     clouds = check_points(X, "clouds of shape (n_points, d)", _coordinates)
+    _check_dimensions(clouds, "have {} coordinates", "Transform clouds of different dimension separately.")
     for i, cloud in enumerate(clouds):
-        dimension = clouds[0].points.shape[1]
-        if cloud.points.shape[1] != dimension:
-            raise ValueError(
-                f"X[{i}] must have {dimension} coordinates like X[0]; got {cloud.points.shape[1]}. "
-                "Transform clouds of different dimension separately."
-            )
         _check_rank(cloud, f"X[{i}]")
     return clouds
+
+
+def _check_dimensions(clouds: list[Cloud], rule: str, remedy: str) -> None:
+    dimension = clouds[0].points.shape[1]
+    for i, cloud in enumerate(clouds):
+        if cloud.points.shape[1] != dimension:
+            must = rule.format(dimension)
+            raise ValueError(f"X[{i}] must {must} like X[0]; got {cloud.points.shape[1]}. {remedy}")
 
 
 def _coordinates(points: Array, name: str) -> Array:
@@ -214,13 +217,8 @@ def check_hyperbolic(X: Any) -> list[Cloud]:
     [array([[0.   , 1.333]]), array([[0.   , 1.333]])]
     """
     clouds = check_points(X, "points in hyperbolic space, of shape (n_points, d)", _hyperboloid)
-    for i, cloud in enumerate(clouds):
-        dimension = clouds[0].points.shape[1]
-        if cloud.points.shape[1] != dimension:
-            raise ValueError(
-                f"X[{i}] must lie in a space of dimension {dimension} like X[0]; got {cloud.points.shape[1]}. "
-                "Points of the Lorentz model have one coordinate more."
-            )
+    remedy = "Points of the Lorentz model have one coordinate more."
+    _check_dimensions(clouds, "lie in a space of dimension {}", remedy)
     return clouds
 
 
