@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import threading
 import time
 import traceback
 import tracemalloc
@@ -25,6 +26,7 @@ from nrcdt.aggregate import AGGREGATIONS, join_blocks
 from nrcdt.datasets import salt, watermarks
 from nrcdt.directions import circle, fibonacci
 from nrcdt.normalize import SampleError
+from nrcdt.threads import share
 
 SMALL = {"n_directions": 10, "n_quantiles": 12}
 EMPTY_IMAGE = {"check_estimators_dtypes": "casts a row to integers that are all zero: an empty image, which is refused"}
@@ -413,6 +415,37 @@ def test_threads_keep_the_order(rng, monkeypatch):
     with pytest.raises(ValueError, match=r"^X\[3\]: phi of every point"):
         model.set_params(n_jobs=3).transform(clouds)
     assert len(begun) < 300
+
+
+def test_threads_begin_while_items_come():
+    begun = threading.Event()
+
+    def items():
+        yield begun.set
+        assert begun.wait(10)
+        yield lambda: None
+
+    assert list(share(lambda work: work(), items(), 2)) == [None, None]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_bad_image_is_named_before_the_work_is_done(rng, n_jobs, monkeypatch):
+    """One thread has not begun at all, several have done no more than fits into the time of the check."""
+    monkeypatch.setattr("nrcdt.transform.CHUNK_BYTES", 1)
+    images, done = rng.random((50, 8, 8)), []
+
+    def slow_max(quantiles):
+        done.append(len(quantiles))
+        time.sleep(0.2)
+        return quantiles.max(axis=1)
+
+    model = NRCDT(n_directions=8, aggregate=slow_max, n_jobs=n_jobs).fit(images[:1])
+    images[[40, 45], 3, 3] = np.nan
+    for call, n_done in ((model.transform, 0 if n_jobs is None else 5), (model.fit, 0)):
+        done.clear()
+        with pytest.raises(ValueError, match=r"^X\[40\] must be finite; got NaN"):
+            call(images)
+        assert len(done) <= n_done
 
 
 @pytest.mark.parametrize("image_shape", [5, (-5, -5), "ab", (5.0, 5.0), (None, 5), (5, 4)])

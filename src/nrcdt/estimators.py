@@ -49,7 +49,7 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _measures(self, X: Any, *, reset: bool) -> list[Any]:
+    def _measures(self, X: Any, *, reset: bool) -> Sequence[Any]:
         """Check user input; tables of images or signals go through scikit-learn's own checks first."""
         space = find_space(self.space)
         if reset:
@@ -66,7 +66,7 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return space.check(X)
 
     def _fit_plan(self, X: Any) -> tuple[list[Any], Plan]:
-        measures = self._measures(X, reset=True)
+        measures = list(self._measures(X, reset=True))
         self.dimension_ = find_space(self.space).dimension(measures[0])
         plan = self._make_plan(self.directions)
         self.directions_, self.direction_weights_ = plan.directions, plan.direction_weights
@@ -87,7 +87,7 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.trim,
         )
 
-    def _fitted(self, X: Any) -> tuple[list[Any], Plan]:
+    def _fitted(self, X: Any) -> tuple[Sequence[Any], Plan]:
         check_is_fitted(self)
         measures = self._measures(X, reset=False)
         dimension = find_space(self.space).dimension(measures[0])

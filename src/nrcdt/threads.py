@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -20,8 +20,10 @@ def thread_count(n_jobs: Any, n_items: int) -> int:
     return int(min(effective_n_jobs(n_jobs), n_items))
 
 
-def share(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Iterator[Result]:
+def share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
     """Map in order; results come as they are done, and after an error nothing more is begun.
+
+    Items are collected before the first result is asked for; other threads begin with the first while the rest come.
 
     The calling thread takes part: idle, it would be in the way of those that work.
 
@@ -30,20 +32,21 @@ def share(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int)
     >>> list(share(abs, [-3, 2, -1], 2))
     [3, 2, 1]
     """
-    return map(work, items) if n_threads == 1 else _share(work, items, n_threads)
+    return map(work, list(items)) if n_threads == 1 else _share(work, items, n_threads)
 
 
-def _share(work: Callable[[Item], Result], items: Sequence[Item], n_threads: int) -> Iterator[Result]:
+def _share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
     pool = ThreadPoolExecutor(n_threads - 1)
-    tasks = [pool.submit(work, item) for item in items]  # of the last len(tasks) items, from here on
-    n_tried = 0
     try:
+        tasks = [(item, pool.submit(work, item)) for item in items]
+        n_tried = 0
         while tasks:
-            while not tasks[0].done() and n_tried < len(tasks):
-                if tasks[n_tried].cancel():
-                    tasks[n_tried] = _do(work, items[n_tried - len(tasks)])
+            while not tasks[0][1].done() and n_tried < len(tasks):
+                item, task = tasks[n_tried]
+                if task.cancel():
+                    tasks[n_tried] = item, _do(work, item)
                 n_tried += 1
-            yield tasks.pop(0).result()
+            yield tasks.pop(0)[1].result()
             n_tried = max(n_tried - 1, 0)
     finally:
         pool.shutdown(cancel_futures=True)

@@ -201,7 +201,7 @@ def walk(
             raise error.at(error.sample + start) from error.__cause__
 
     n_threads = thread_count(n_jobs, len(measures))
-    return share(one, list(_chunks(measures, plan, n_threads)), n_threads)
+    return share(one, _chunks(measures, plan, n_threads), n_threads)
 
 
 def _chunks(measures: Sequence[Any], plan: Plan, n_threads: int) -> Iterator[tuple[int, int]]:

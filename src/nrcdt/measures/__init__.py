@@ -4,7 +4,7 @@ Every error names the sample, the rule and the remedy. Arrays keep float32; ever
 whole numbers not before they are transformed.
 """
 
-from .images import check_image, check_images, check_shape, floats, images_from_rows, pixel_side
+from .images import batch_of_images, check_image, check_images, check_shape, floats, images_from_rows, pixel_side
 from .points import Cloud, check_clouds, check_hyperbolic, check_points, check_rotations, check_sphere
 from .signals import check_signals, check_vertex_weights
 from .values import RANK_TOLERANCE, as_floats, check_finite, is_rows, positive_integer
@@ -13,6 +13,7 @@ __all__ = [
     "RANK_TOLERANCE",
     "Cloud",
     "as_floats",
+    "batch_of_images",
     "check_clouds",
     "check_finite",
     "check_hyperbolic",

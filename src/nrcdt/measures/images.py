@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..slices import Array
-from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, is_rows, samples_of
+from .values import LARGEST, RANK_TOLERANCE, SMALLEST, Checked, as_floats, check_finite, is_rows, samples_of
 
 
 def pixel_side(shape: tuple[int, ...]) -> float:
@@ -106,10 +106,15 @@ def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Arr
     >>> check_images(np.ones((5, 9)))[0].shape
     (3, 3)
     """
+    return list(batch_of_images(X, image_shape))
+
+
+def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Checked:
+    """Return images as `check_images` does, each of them checked when it is first asked for."""
     if is_rows(X):
         X = images_from_rows(X if _is_compact(X) else as_floats(X, "X"), image_shape)
     samples = samples_of(X, "images of shape (height, width)")
-    return [_check_compact(image, f"X[{i}]") for i, image in enumerate(samples)]
+    return Checked(samples, _check_compact)
 
 
 def _check_compact(image: Any, name: str) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 from .. import directions as sets
 from ..measures import (
     Cloud,
+    batch_of_images,
     check_clouds,
     check_hyperbolic,
-    check_images,
     check_points,
     check_rotations,
     check_signals,
@@ -28,7 +28,7 @@ SPACES: dict[str, Space] = {
     for space in (
         Space(
             name="image",
-            check=check_images,
+            check=batch_of_images,
             dimension=lambda _: 2,
             directions=sets.sphere,
             slices=image.slices,

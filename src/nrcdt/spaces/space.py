@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ class Space:
     Attributes
     ----------
     name : str
-    check : turns user input into a list of measures, or raises
+    check : turns user input into measures, or raises, at the latest when a wrong one is asked for
     dimension : of the directions that one measure asks for
     directions : makes n directions of that dimension
     slices : cuts one measure along directions, into Atoms, or into Bins where there are `densities`
@@ -29,7 +29,7 @@ class Space:
     """
 
     name: str
-    check: Callable[..., list[Any]]
+    check: Callable[..., Sequence[Any]]
     dimension: Callable[[Any], int]
     directions: Callable[[int, int], Array]
     slices: Callable[..., Any]
