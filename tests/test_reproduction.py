@@ -498,6 +498,7 @@ def test_a_number_that_other_directions_explain_is_not_called_a_misprint(tmp_pat
 @pytest.mark.parametrize(("value", "bound"), [(0.597, "more than 0.510"), (0.107, "less than 0.500")])
 def test_a_misprint_of_one_digit_is_named(value, bound, tmp_path, monkeypatch):
     monkeypatch.setattr("nrcdt.paper.causes._accuracies", lambda task, row, column: [0.5, 0.51])
+    monkeypatch.setattr("nrcdt.paper.causes.tolerance", lambda *_: 0.03)
     sentence = misprint_in("svm-academic", "rcdt", value, tmp_path, directions=8)
     assert sentence.endswith(
         f"none of our 16 runs gives {bound}: most likely a misprint; 0.507, one digit away, would fit"
@@ -509,10 +510,26 @@ def test_what_other_lengths_do_not_explain_is_put_to_other_draws(tmp_path):
     row = next(row for row in task.rows if row.directions == 2)
     odd = row._replace(printed={**row.printed, "rcdt": Number(7.0)})
     (sentence,) = causes(task, [(odd, "rcdt")]).values()
-    lengths, draws = sentence.split(" One draw of samples and splits is printed: in 8 draws we measure ")
+    lengths, others = sentence.split(" One draw of samples and splits is printed: in 8 draws we measure ")
+    draws, machines = others.split(" Other machines than ours give ")
     assert re.search(r"times 0\.12, .* \(\d+ numbers of the column agree at [\d.]+, \d+ at 1\) we measure", lengths)
     assert lengths.endswith("which does not reach it.")
-    assert draws.endswith("which does not reach it")
+    assert draws.endswith("which does not reach it.")
+    assert re.fullmatch(r"([\d.]+ with [^,]+, )+[\d.]+ with a tolerance of 0\.1", machines)
+
+
+def test_a_number_that_another_machine_explains_is_not_called_a_misprint(tmp_path, monkeypatch):
+    """It is named, and the machines beside it explain nothing."""
+    values = {"fit_intercept": 0.9, "loss": 0.1}
+    monkeypatch.setattr("nrcdt.paper.causes.separate", lambda *_, **machine: values.get(next(iter(machine), ""), 0.5))
+    monkeypatch.setattr("nrcdt.paper.causes._accuracies", lambda task, row, column: [0.5, 0.51])
+    monkeypatch.setattr("nrcdt.paper.causes.tolerance", lambda *_: 0.03)
+    sentence = misprint_in("svm-academic", "rcdt", 0.9, tmp_path, directions=8)
+    assert "give 0.900 with an intercept, which agrees, 0.100 with squared hinge loss, 0.500 with" in sentence
+    assert "misprint" not in sentence
+    sentence = misprint_in("svm-academic", "rcdt", 0.7, tmp_path, directions=8)
+    assert "agrees" not in sentence
+    assert "most likely a misprint" in sentence
 
 
 def test_files_that_are_read_have_no_draws(tmp_path):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..slices import Array
 from .data import READ
-from .results import AGREES
+from .results import AGREES, Measurement
 from .tables import Row
 from .tasks import (
     Task,
@@ -28,6 +29,13 @@ from .verdicts import judge, tolerance
 LENGTHS = (0.12, 0.25, 0.5, 0.7, 1)
 DRAWS = 8
 STARTS = 25
+MACHINES: dict[str, dict[str, Any]] = {
+    "an intercept": {"fit_intercept": True},
+    "squared hinge loss": {"loss": "squared_hinge"},
+    "C = 0.01": {"C": 0.01},
+    "C = 100": {"C": 100.0},
+    "a tolerance of 0.1": {"tol": 0.1},
+}
 SLACK = 1e-3
 NOTHING_OPEN = "There are no samples, splits or starts to draw otherwise"
 
@@ -40,7 +48,8 @@ def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
     """Say for every cell that differs what its printed number depends on, with measured bounds.
 
     A variation fills in what it measures, and says for each cell what it varied; cells without a word have nothing of
-    the kind. What one does not explain is put to the next; what none explains, to other numbers of directions.
+    the kind. What one does not explain is put to the next; what none explains, to other machines; what
+    these do not explain, to other numbers of directions.
     """
     sentences: dict[tuple[str, str], str] = defaultdict(str)
     open_cells = wanted
@@ -62,8 +71,28 @@ def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
             unexplained += [] if explains else [(row, column)]
         open_cells = unexplained
     for row, column in open_cells:
-        sentences[row.label, column] += _beside(task, row, column, wanted)
+        sentence, explains = _other_machines(task, row, column) if task.table.task == "svm" else ("", False)
+        sentences[row.label, column] += sentence if explains else sentence + _beside(task, row, column, wanted)
     return {key: sentence.rstrip(". ") or NOTHING_OPEN for key, sentence in sentences.items()}
+
+
+def _other_machines(task: Task, row: Row, column: str) -> tuple[str, bool]:
+    """Measure with other settings of the machine; tell whether one of them explains a number.
+
+    Each stands for itself: between two of them lies nothing.
+    """
+    features, found, explains = task.features(column, row.directions), [], False
+    for name, machine in MACHINES.items():
+        measured = over_splits(task, row.train or 1, partial(separate, features, task.labels, **machine))
+        agrees = _agrees(task, row, column, measured)
+        found.append(f"{measured.value:.3f} with {name}{', which agrees' * agrees}")
+        explains |= agrees
+    return f"Other machines than ours give {', '.join(found)}. ", explains
+
+
+def _agrees(task: Task, row: Row, column: str, measured: Measurement) -> bool:
+    printed = row.printed[column]
+    return judge(printed, measured, tolerance(printed, measured, n_printed(task, row)), baseline=True) == AGREES
 
 
 def _beside(task: Task, row: Row, column: str, differing: Wanted) -> str:
@@ -111,12 +140,11 @@ def _other_lengths(task: Task, wanted: Wanted, values: Values) -> dict[tuple[str
     for column in _methods(wanted):
         counts = agreeing[column] = dict.fromkeys(LENGTHS, 0)
         for row in (row for row in task.rows if column in row.printed):
-            printed, features = row.printed[column], task.features(column, row.directions)
+            features = task.features(column, row.directions)
             for factor in LENGTHS:
                 measured = over_splits(task, row.train or 1, partial(separate, features * factor, task.labels))
                 values[row.label, column].append(measured.value)
-                gap = tolerance(printed, measured, n_printed(task, row))
-                counts[factor] += judge(printed, measured, gap, baseline=True) == AGREES
+                counts[factor] += _agrees(task, row, column, measured)
     return {(row.label, column): _of_lengths(task, agreeing[column]) for row, column in wanted}
 
 

@@ -31,7 +31,7 @@ QUICK_SPLITS = 5
 METRICS = {"inf": "chebyshev", "2": "euclidean", "": "euclidean"}
 LEARNT_VARIANCE = 0.9999
 LEARNT_STEPS = 20
-SVM_ITERATIONS = 100_000
+MACHINE = {"loss": "hinge", "C": 1.0, "fit_intercept": False, "tol": 1e-6, "max_iter": 100_000, "random_state": 0}
 
 Measured = dict[tuple[str, str], Measurement]
 Accuracy = Callable[[Array, Array, Array, Array], float]
@@ -121,11 +121,11 @@ def support_vectors(task: Task) -> Measured:
     return _repeated(task, separate)
 
 
-def separate(features: Array, labels: Array, train: Array, test: Array) -> float:
-    """Return the accuracy of a machine on the test samples."""
+def separate(features: Array, labels: Array, train: Array, test: Array, **machine: Any) -> float:
+    """Return the accuracy of a machine on the test samples: `MACHINE`, or what is said of it otherwise."""
     rows = features[train].astype(np.float64)
     points, change = span(rows @ rows.T)  # where the normal lies: the same labels, from far fewer columns
-    model = LinearSVC(loss="hinge", C=1.0, fit_intercept=False, tol=1e-6, max_iter=SVM_ITERATIONS, random_state=0)
+    model = LinearSVC(**MACHINE | machine)
     with warnings.catch_warnings():
         # Where so many sweeps are not enough, the machine is taken as it is.
         warnings.simplefilter("ignore", ConvergenceWarning)
