@@ -6,6 +6,7 @@ import re
 import struct
 import sys
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -298,6 +299,28 @@ def test_abc_shapes_are_read_one_class_per_file(tmp_path, rng):
     assert reason_for(dataset, "03/shape3.stl").endswith("the first 3 files are enough")
     with pytest.raises(ValueError, match="n_shapes must be a positive integer; got 0"):
         load_abc(tmp_path, n_shapes=0)
+
+
+def test_shapes_called_the_same_are_named(tmp_path, rng):
+    for name in ("3.obj", "3.stl", "4.stl"):
+        write_mesh(ball(rng), tmp_path / "abc" / name)
+    dataset = load_abc(tmp_path)
+    assert [file.name for file in dataset.files] == ["3.obj", "4.stl"]
+    assert dataset.skipped == ("3.stl: 3.obj is called the same, and is taken",)
+
+
+def test_an_empty_folder_does_not_hide_the_stand_in(tmp_path):
+    (tmp_path / "wzis").mkdir()
+    for name in ("a", "b"):
+        write_picture(tmp_path / "watermarks" / "bull" / f"{name}.png", 0, 256)
+    assert load_watermarks(tmp_path).source == "briquet"
+
+
+@pytest.mark.parametrize("make", [Path.touch, lambda path: None])
+def test_a_data_folder_that_is_none_is_named(tmp_path, make):
+    make(tmp_path / "data")
+    with pytest.raises(MissingData, match=f"got {tmp_path}/data, which is no folder: download"):
+        load_faust(tmp_path / "data")
 
 
 @pytest.mark.parametrize("suffix", ["obj", "off", "ply", "stl"])

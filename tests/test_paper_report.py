@@ -428,3 +428,10 @@ def test_files_are_written_whole_or_not_at_all(folder, monkeypatch):
 def test_the_report_needs_no_matplotlib():
     check = "import sys, nrcdt.paper.report; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_the_printed_deviation_is_shown(tmp_path):
+    cell = Cell("train 1", "max", 0.331, 0.344, 0.034, 30, "held", 64, printed_std=0.016)
+    path = report.write_report(tmp_path, [Result("small", "A small table", [cell], [], [], 0.5)], {})
+    assert "(0.331±0.016)" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "0.331±0.016" in path.read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from nrcdt import AGGREGATIONS, NRCDT
 from nrcdt.classifiers import NearestSubspace
 from nrcdt.cli import app
-from nrcdt.datasets import academic, fingerprint, watermarks
+from nrcdt.datasets import SOURCES, academic, fingerprint, watermarks
 from nrcdt.paper import run as runner
 from nrcdt.paper.additions import ADDED
 from nrcdt.paper.cache import Cache
@@ -104,6 +104,7 @@ def test_some_printed_numbers():
 def test_unknown_tables_get_the_list():
     with pytest.raises(ValueError, match=r"TABLE must be all or one of nt-academic, .*; got nt-acadmic"):
         find_tables(["nt-rotation", "nt-acadmic"])
+    assert invoke("list", "nt-acadmic").exit_code == 2
     result = invoke("nt-acadmic")
     assert result.exit_code == 2
     assert "nt-academic" in result.output
@@ -330,14 +331,20 @@ def test_tables_run_on_data_of_their_own(data, tmp_path, monkeypatch):
     assert f"SHA-256 of the files used (6): {fingerprint(data / 'animals')}" in text
 
 
-def test_reports_do_not_name_folders_of_the_machine(data, tmp_path):
-    (data / "animals").rename(data / "beasts")
-    out = tmp_path / "out"
-    result = invoke("nt-animal", "--quick", "--out", out, "--cache", tmp_path / "cache", "--data", data)
-    assert "no folder animals in FOLDER: " in result.output.replace("\n", " ")
-    text = (out / "report.md").read_text()
-    assert "into FOLDER/animals" in text
-    assert str(data) not in text
+def test_reports_do_not_name_folders_of_the_machine(tmp_path, monkeypatch):
+    """The terminal does; and a folder called data is not looked for in the addresses of downloads."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data" / "wzis" / "bull").mkdir(parents=True)
+    (tmp_path / "data" / "wzis" / "bull" / "fake.png").write_text("no picture")
+    result = invoke("nt-animal", "nt-watermark", "--quick", "--out", "out", "--cache", "cache", "--data", "data")
+    told = result.output.replace("\n", "")
+    assert f"no folder animals in {tmp_path}/data: download it from {SOURCES['animals'].where} and put" in told
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / "out" / name).read_text()
+        assert "into FOLDER/animals" in text
+        assert "FOLDER/wzis/bull/fake.png" in text
+        assert SOURCES["animals"].where in text
+        assert str(tmp_path) not in text
 
 
 @pytest.fixture

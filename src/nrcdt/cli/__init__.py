@@ -275,10 +275,10 @@ def paper(
         from ..paper.cache import default_folder
         from ..paper.run import Settings, find_tables
 
+        chosen = find_tables(name for name in tables or [] if name != "list")
         if not tables or "list" in tables:
             _list_tables()
             return
-        chosen = find_tables(tables)
         settings = Settings(_folder(out, "--out"), quick, seed, data, _folder(cache or default_folder(), "--cache"))
         code = _run_tables(chosen, settings, tables)
     if code:

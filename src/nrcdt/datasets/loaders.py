@@ -19,7 +19,7 @@ from ..measures import check_clouds
 from ..slices import Array
 from .affine import eight_bits
 from .dataset import Dataset
-from .registry import locate, missing, need, unusable
+from .registry import at_hand, missing, need, unusable
 
 ANIMALS = ("lion", "cat", "camel", "horse", "flamingo", "elephant")
 DISTRACTORS = "other"
@@ -47,7 +47,7 @@ def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Datase
     Dataset of images with bright ink, one class per sub-folder, without templates
         The folder ``other`` and classes with fewer than two usable pictures are left out.
     """
-    name = next((name for name in ("wzis", "briquet") if locate(name, folder)), "wzis")
+    name = at_hand("wzis", folder)
     root = need(name, folder)
     images: dict[Path, Array] = {}
     labels: list[int] = []
@@ -150,7 +150,12 @@ def load_abc(folder: Path | str | None = None, n_shapes: int = N_SHAPES) -> Data
         raise ValueError(f"n_shapes must be a positive integer; got {n_shapes}. The paper takes {N_SHAPES}.")
     root = need("abc", folder)
     skipped: list[str] = []
-    found = {path.relative_to(root).with_suffix("").as_posix(): path for path in _files(root, skipped)}
+    found: dict[str, Path] = {}
+    for path in _files(root, skipped):
+        name = path.relative_to(root)
+        taken = found.setdefault(name.with_suffix("").as_posix(), path)
+        if taken != path:
+            skipped.append(f"{name.as_posix()}: {taken.name} is called the same, and is taken")
     return _clouds("abc", root, found, skipped, n_shapes)
 
 

@@ -119,7 +119,7 @@ def data_folder(folder: Path | str | None = None) -> Path | None:
     'somewhere'
     """
     chosen = folder if folder is not None else os.environ.get(VARIABLE)
-    return Path(chosen) if chosen else None
+    return Path(chosen).expanduser().absolute() if chosen else None
 
 
 def locate(name: str, folder: Path | str | None = None) -> Path | None:
@@ -127,6 +127,17 @@ def locate(name: str, folder: Path | str | None = None) -> Path | None:
     root = data_folder(folder)
     path = None if root is None else root / SOURCES[name].folder
     return path if path is not None and path.is_dir() else None
+
+
+def at_hand(name: str, folder: Path | str | None = None) -> str:
+    """Name of a source, or of its stand-in where that has files and the source has none."""
+    stand_in = SOURCES[name].stand_in
+    return stand_in if stand_in and not _has_files(name, folder) and _has_files(stand_in, folder) else name
+
+
+def _has_files(name: str, folder: Path | str | None) -> bool:
+    path = locate(name, folder)
+    return path is not None and any(path.iterdir())
 
 
 def need(name: str, folder: Path | str | None = None) -> Path:
@@ -138,7 +149,9 @@ def need(name: str, folder: Path | str | None = None) -> Path:
         other = SOURCES[source.stand_in] if source.stand_in else None
         what = f"the stand-in {other.name} ({other.files}, see {other.where})" if other else ""
         instead = f", or put {what} into {_target(other, root)}" if other else ""
-        raise missing(name, f"no folder {source.folder} in {looked}", root, instead)
+        no_root = root is not None and not root.is_dir()
+        found = f"{root}, which is no folder" if no_root else f"no folder {source.folder} in {looked}"
+        raise missing(name, found, root, instead)
     return path
 
 

@@ -24,7 +24,7 @@ from ..datasets import (
     polygon,
     rotation,
 )
-from ..datasets.registry import locate
+from ..datasets.registry import at_hand
 from .tables import Table
 
 OUR_DRAWINGS = "The templates are our own drawings after the description in the paper, whose pictures are not at hand."
@@ -126,8 +126,8 @@ def _transformed(templates: Dataset, n_samples: int, seed: int) -> Dataset:
 
 
 def _abc_or_furniture(table: Table, n_samples: int, seed: int, folder: Path | None) -> Dataset:
-    stand_in = locate("abc", folder) is None and locate("furniture", folder) is not None
-    return _transformed(load_furniture(folder) if stand_in else load_abc(folder), n_samples, seed)
+    shapes = load_abc(folder) if at_hand("abc", folder) == "abc" else load_furniture(folder)
+    return _transformed(shapes, n_samples, seed)
 
 
 _LOADERS: dict[str, Callable[[Table, int, int, Path | None], Dataset]] = {

@@ -156,7 +156,8 @@ def shown(result: Result, cell: Cell) -> Shown:
     write = _format(result)
     measured = DASH if cell.measured is None else write(cell.measured)
     std = "" if cell.std is None else f"±{write(cell.std)}"
-    printed = "" if cell.printed is None else write(cell.printed)
+    printed_std = "" if cell.printed_std is None else f"±{write(cell.printed_std)}"
+    printed = "" if cell.printed is None else write(cell.printed) + printed_std
     ratio = ""
     if result.name == RUN_TIMES and cell.printed and cell.measured:
         ratio = TIMES + significant(cell.printed / cell.measured, 2)

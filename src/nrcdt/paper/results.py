@@ -19,7 +19,9 @@ RULE = f"""Features of this package ("NR-CDT cells") hold when the measured valu
 than the largest of twice the joint standard error, one sample, and one printed digit (0.001). The standard error is
 that of a proportion of the tested samples or, where the experiment was repeated over random splits, that of the mean
 over the splits if it is larger: splits of one draw share its samples, and the paper's samples are others than ours.
-k-means cells hold when the printed value is not better than all of our 20 runs by more than one printed digit (0.0001).
+Where we draw the dataset anew for the splits, their mean has that chance in it, and its error alone is taken for ours.
+k-means cells hold when the printed value is not better than all of our 20 runs by more than one printed digit (0.0001);
+the median of the runs is shown, with their standard deviation, and n counts them.
 Each run has a start of its own, and the runs share the draws of the dataset evenly: 20 draws, but 5 of polygons and the
 one there is of FAUST. Runs from other starts than the paper's stand beside them, not judged. Baselines (Euclidean,
 affine moments, LOT, R-CDT) are compared in both directions by the same rule: they agree or differ. Tables on stand-in

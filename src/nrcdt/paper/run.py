@@ -118,15 +118,24 @@ def _pictures(task: Task, settings: Settings) -> tuple[list[Figure], list[str]]:
 
 def _not_run(table: Table, settings: Settings, error: Exception) -> Result:
     cells = [
-        Cell(row.label, column_label(column), number.value, None, None, None, NOT_RUN, directions, number.note)
+        Cell(
+            row.label,
+            column_label(column),
+            number.value,
+            None,
+            None,
+            None,
+            NOT_RUN,
+            directions,
+            number.note,
+            number.std,
+        )
         for row in chosen_rows(table, settings.quick)
         for column, number in row.printed.items()
         for directions in [_directions(table, row, column)]
     ]
     absent = _is_absent(error)
     why = str(error) if absent else f"failed with {type(error).__name__}: {error}"
-    folder = data_folder(settings.data_folder)
-    why = why.replace(str(folder), "FOLDER") if folder else why
     return Result(table.name, table.title, cells, [], [why], 0.0, failed=not absent)
 
 
@@ -231,5 +240,7 @@ def about(settings: Settings, names: Iterable[str]) -> dict[str, str]:
 
 
 def finish(settings: Settings, results: list[Result], names: Iterable[str]) -> Path:
-    """Write the report of all results; return its path."""
-    return write_report(settings.out, results, about(settings, names))
+    """Write the report of all results, with FOLDER for the data folder of this machine; return its path."""
+    folder = str(data_folder(settings.data_folder))
+    public = [result._replace(notes=[note.replace(folder, "FOLDER") for note in result.notes]) for result in results]
+    return write_report(settings.out, public, about(settings, names))
