@@ -279,7 +279,7 @@ def test_command_with_bad_files(tmp_path, motifs, small):
     code, output = run(tmp_path / "scans", "-o", tmp_path / "out", "--samples", 2, "--target", 0.5)
     assert code == 1
     assert "2.png: the picture must be a whole PNG" in output
-    assert "blank.png: the sample must have positive mass" in output
+    assert "blank.png: the picture must have ink" in output
     numbers = json.loads((tmp_path / "out" / "audit.json").read_text())
     assert numbers["classes"] == dict.fromkeys(sorted(motifs[1]), 1)
     assert numbers["recommendation"] in output

@@ -69,9 +69,24 @@ def test_bad_files_are_named_and_the_rest_goes_on(tmp_path, scans, drawings):
     assert "5 written" in result.output
     assert "2 failed" in result.output
     assert re.search(r"corrupt\.png: the picture must be a whole PNG", result.output)
-    assert re.search(r"empty \[1\]\.png: the sample must have positive mass", result.output)
+    assert re.search(r"empty \[1\]\.png: the picture must have ink; got none with --ink auto", result.output)
     table = features_of(tmp_path / "a.parquet")
     np.testing.assert_allclose(table.loc[str(scans / "deep.png")], table.loc[str(scans / "0.png")], rtol=1e-9)
+
+
+def test_paths_that_lead_nowhere_are_named_and_the_rest_goes_on(tmp_path, scans):
+    (scans / "link.png").symlink_to(tmp_path / "gone.png")
+    (tmp_path / "notes.docx").write_text("no picture")
+    paths = (scans, tmp_path / "gone.png", tmp_path / "notes.docx")
+    n_good = len(list(scans.glob("*.png"))) - 1
+    result = run("features", *paths, "-o", tmp_path / "a.parquet", *SMALL)
+    assert result.exit_code == 1
+    assert f"{n_good} written" in result.output
+    assert "3 failed" in result.output
+    assert re.search(r"PATH must be a file or a folder; got .*gone\.png, which does not exist", result.output)
+    assert re.search(r"notes\.docx: ", result.output)
+    assert re.search(r"link\.png: .*No such file", result.output)
+    assert run("features", *paths[1:], "-o", tmp_path / "b.parquet", *SMALL).exit_code == 2
 
 
 def test_black_on_white_and_white_on_black_agree(tmp_path, drawings):
@@ -82,7 +97,7 @@ def test_black_on_white_and_white_on_black_agree(tmp_path, drawings):
     np.testing.assert_array_equal(black, white)
     result = run("features", tmp_path, "-o", tmp_path / "a.parquet", "--ink", "light", *SMALL)
     assert result.exit_code == 1
-    assert "black.png: the sample must have positive mass" in result.output
+    assert "black.png: the picture must have ink; got none with --ink light. Try --ink dark" in result.output
 
 
 def test_photographs_are_cleaned_first(tmp_path):

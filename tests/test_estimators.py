@@ -1,6 +1,8 @@
 """NRCDT and RCDT as scikit-learn transformers."""
 
+import os
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -415,6 +417,59 @@ def test_threads_keep_the_order(rng, monkeypatch):
     with pytest.raises(ValueError, match=r"^X\[3\]: phi of every point"):
         model.set_params(n_jobs=3).transform(clouds)
     assert len(begun) < 300
+
+
+def test_after_an_error_nothing_more_is_begun():
+    """Also where the item that failed is not the oldest one under way."""
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        time.sleep(0.5 if item == 0 else 0.01)
+        if item == 1:
+            raise ValueError("one")
+
+    with pytest.raises(ValueError, match="one"):
+        list(share(work, range(50), 3))
+    assert len(begun) < 10
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_interrupts_stay_interrupts(rng, n_jobs):
+    """A compiled function that returns after Ctrl-C raises something else."""
+    images = rng.random((300, 96, 96))
+    model = NRCDT(n_jobs=n_jobs).fit(images[:1])
+
+    def interrupted(wait):
+        threading.Timer(wait, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        model.transform(images)
+        time.sleep(5)
+
+    for wait in (0.02, 0.05, 0.08):
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(wait)
+
+
+@pytest.mark.parametrize(("dtype", "wanted"), [(">f4", "float32"), (">f8", "float64"), (">i2", "float64")])
+def test_other_byte_orders(rng, dtype, wanted):
+    """Float32 stays float32, and no copy of the batch is kept."""
+    images = (100 * rng.random((400, 32, 32))).astype(dtype)
+    model = NRCDT(**SMALL).fit(images[:2])
+    tracemalloc.start()
+    features = model.transform(images)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert features.dtype == wanted
+    assert peak < images.nbytes / 2
+    np.testing.assert_array_equal(features, model.transform(images.astype(images.dtype.newbyteorder("="))))
+    clouds = rng.normal(size=(2, 20, 2)).astype(dtype if "f" in dtype else ">f4")
+    assert NRCDT("euclidean", **SMALL).fit_transform(clouds).dtype == clouds.dtype.newbyteorder("=")
+
+
+def test_iterators_are_read_once(rng):
+    images = rng.random((3, 8, 8))
+    model = NRCDT(**SMALL)
+    np.testing.assert_array_equal(model.fit_transform(iter(images)), model.transform(images))
 
 
 def test_threads_begin_while_items_come():

@@ -184,6 +184,11 @@ def test_inverse_with_uneven_directions_and_other_shapes(rng):
 def test_inverse_messages():
     with pytest.raises(ValueError, match="quantiles must have shape"):
         inverse_rcdt(np.ones(5), (4, 4))
+    inside, shift = np.tile(np.linspace(-0.5, 0.5, 4), (2, 8, 1)), np.array([0, 1])[:, np.newaxis, np.newaxis]
+    with pytest.raises(ValueError, match=r"^sample 1: quantiles must have mass on the canvas, in \[-1, 1\]; got 50"):
+        inverse_rcdt(inside + 51 * shift, (3, 3))
+    with pytest.raises(ValueError, match=r"^sample 1: quantiles must be finite; got NaN"):
+        inverse_rcdt(np.where(shift, np.nan, inside), (3, 3))
     with pytest.raises(ValueError, match="directions must be as many as in quantiles, 5; got 4"):
         inverse_rcdt(np.ones((5, 6)), (4, 4), directions=circle(4))
 

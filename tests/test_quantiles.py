@@ -1,5 +1,7 @@
 """The cumulative distribution transform and its inverse."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -51,6 +53,32 @@ def test_mean_and_spread_are_integrals_against_the_reference(reference):
 
     assert errors(1000) < errors(30) / 8
     assert errors(1000) < 0.01
+
+
+@pytest.mark.skipif(not hasattr(stats, "Normal"), reason="scipy before 1.15")
+def test_newer_references_of_scipy():
+    for newer, older in ((stats.Normal(mu=2), stats.norm(2)), ("Normal", "norm"), (stats.Uniform(a=0, b=3), "uniform")):
+        for found, wanted in zip(reference_levels(9, newer), reference_levels(9, older), strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
+    for wrong in (stats.Normal(mu=[0, 1]), stats.Binomial(n=5, p=0.5)):
+        with pytest.raises(ValueError, match="reference must be 'uniform' or one continuous distribution"):
+            reference_levels(5, wrong)
+    with pytest.raises(ValueError, match="without open parameters; got 'Uniform'"):
+        reference_levels(5, "Uniform")
+
+
+def test_levels_that_reach_the_ends_have_no_tails():
+    reference, signal = stats.truncnorm(-50, 50), np.ones(50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quantiles = cdt(signal, edges=(0, 50), reference=reference, n_quantiles=64)
+        masses = inverse_cdt(quantiles, edges=(0, 50), reference=reference, n_radii=5)
+    np.testing.assert_allclose(masses.sum(), 1)
+
+
+def test_an_empty_batch_of_quantiles_is_refused():
+    with pytest.raises(ValueError, match="quantiles must be of at least one measure; got none"):
+        inverse_cdt(np.zeros((0, 4)), edges=(0, 1))
 
 
 @pytest.mark.parametrize("reference", ["nothing", "poisson", 3, None, stats.norm([0, 1])])

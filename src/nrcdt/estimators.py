@@ -97,6 +97,11 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return measures, self._make_plan((self.directions_, self.direction_weights_))
 
+    def fit_transform(self, X: Any, y: Any = None, **settings: Any) -> Array:
+        """Fit to measures, and transform them; an iterator is read once."""
+        X = list(X) if isinstance(X, Iterator) else X
+        return np.asarray(super().fit_transform(X, y, **settings))
+
     def quantiles(self, X: Any) -> Array:
         """Return the normalised quantile functions of every slice.
 

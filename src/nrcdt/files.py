@@ -83,7 +83,7 @@ def _in_folder(folder: Path) -> tuple[list[Path], list[Path]]:
     for path in sorted(folder.rglob("*")):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         known = any(path.suffix.lower() in suffixes for suffixes in SUFFIXES.values())
-        if known and not hidden and path.is_file():
+        if known and not hidden and not path.is_dir():  # links that lead nowhere are named when they are read
             by_kind[kind_of(path)].append(path)
     wanted = next((paths for paths in by_kind.values() if paths), [])
     return wanted, [path for paths in by_kind.values() if paths is not wanted for path in paths]
@@ -160,7 +160,10 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
     except TooLarge:
         raise
     except Image.DecompressionBombError as error:
-        raise TooLarge(f"the picture must have at most {MAX_PIXELS / 1e6:g} megapixels; got: {error}") from None
+        found = str(error).partition(" exceeds")[0]
+        raise TooLarge(
+            f"the picture must have at most {MAX_PIXELS / 1e6:g} megapixels; got {found}. Scale it down first."
+        ) from None
     except Exception as error:  # decoders of damaged files raise whatever comes to their mind
         raise ValueError(
             f"the picture must be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file; got {_first_line(error)}. "

@@ -6,6 +6,7 @@ paper). It is sampled at m points of the reference.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,15 +79,17 @@ def _untrimmed(n_quantiles: int, reference: Any) -> Levels:
 def _distribution(reference: Any) -> Any:
     from scipy import stats
 
-    found = getattr(stats, reference, None) if isinstance(reference, str) else reference
-    if isinstance(found, stats.rv_continuous):
+    found: Any = getattr(stats, reference, None) if isinstance(reference, str) else reference
+    if isinstance(found, stats.rv_continuous) or (isinstance(found, type) and hasattr(found, "icdf")):
         try:
             found = found()
-        except TypeError:
+        except (TypeError, ValueError):
             raise ValueError(
                 f"reference must be a distribution without open parameters; got {reference!r}. "
                 f"Pass an object such as scipy.stats.beta(2, 2)."
             ) from None
+    if hasattr(found, "icdf"):  # the newer ones of scipy
+        found = SimpleNamespace(cdf=found.cdf, ppf=found.icdf, support=found.support)
     if not all(hasattr(found, method) for method in ("cdf", "ppf", "support")) or not _is_continuous(found):
         raise ValueError(
             f"reference must be 'uniform' or one continuous distribution of scipy.stats, by name or object; "
@@ -99,6 +102,9 @@ def _is_continuous(distribution: Any) -> bool:
     """Tell whether this is one continuous distribution, not one per parameter of an array."""
     from scipy import stats
 
+    if isinstance(distribution, SimpleNamespace):
+        level = distribution.cdf(distribution.ppf(0.3))
+        return np.ndim(level) == 0 and abs(level - 0.3) < 1e-3
     continuous = isinstance(getattr(distribution, "dist", None), stats.rv_continuous)
     return continuous and np.ndim(distribution.ppf(0.5)) == 0
 
@@ -258,6 +264,8 @@ def inverse_cdt(quantiles: Any, *, edges: tuple[float, float], n_radii: int = 25
     array([0.25, 0.25, 0.25, 0.25])
     """
     array = as_floats(quantiles, "quantiles")
+    if array.ndim and len(array) == 0:
+        raise ValueError("quantiles must be of at least one measure; got none. Pass a row per measure.")
     n_quantiles = array.shape[-1] if array.ndim else 0
     if n_quantiles < 2:
         raise ValueError(f"quantiles must have at least two levels; got {n_quantiles}. Ask `cdt` for more.")
@@ -268,9 +276,14 @@ def inverse_cdt(quantiles: Any, *, edges: tuple[float, float], n_radii: int = 25
     levels = reference_levels(n_quantiles, reference).values
     strips = np.linspace(*edges, positive_integer(n_radii, "n_radii", "256 is a good start.") + 1)
     rows = array.reshape(-1, n_quantiles)
-    first = rows[:, 0] - (rows[:, 1] - rows[:, 0]) * levels[0] / (levels[1] - levels[0])
-    last = rows[:, -1] + (rows[:, -1] - rows[:, -2]) * (1 - levels[-1]) / (levels[-1] - levels[-2])
+    first = rows[:, 0] - _tail(rows[:, 1] - rows[:, 0], levels[0], levels[1] - levels[0])
+    last = rows[:, -1] + _tail(rows[:, -1] - rows[:, -2], 1 - levels[-1], levels[-1] - levels[-2])
     rows = np.column_stack([first, rows, last])
     cumulative = np.stack([np.interp(strips, row, np.r_[0.0, levels, 1.0]) for row in rows])
     cumulative[:, 0], cumulative[:, -1] = 0.0, 1.0
     return np.diff(cumulative, axis=1).reshape(*array.shape[:-1], n_radii).astype(array.dtype)
+
+
+def _tail(step: Array, share: float, gap: float) -> Array:
+    """How far a measure reaches beyond its outermost level: as far as a step between levels, by its share of mass."""
+    return step * (share / gap) if gap > 0 else np.zeros_like(step)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from threading import Event
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,14 +38,25 @@ def share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int)
 
 def _share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
     pool = ThreadPoolExecutor(n_threads - 1)
+    failed = Event()
+
+    def attempt(item: Item) -> Result:
+        if failed.is_set():  # an item before this one: they are begun in order, and nobody will ask for this one
+            raise CancelledError
+        try:
+            return work(item)
+        except BaseException:
+            failed.set()
+            raise
+
     try:
-        tasks = [(item, pool.submit(work, item)) for item in items]
+        tasks = [(item, pool.submit(attempt, item)) for item in items]
         n_tried = 0
         while tasks:
             while not tasks[0][1].done() and n_tried < len(tasks):
                 item, task = tasks[n_tried]
                 if task.cancel():
-                    tasks[n_tried] = item, _do(work, item)
+                    tasks[n_tried] = item, _do(attempt, item)
                 n_tried += 1
             yield tasks.pop(0)[1].result()
             n_tried = max(n_tried - 1, 0)

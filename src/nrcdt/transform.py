@@ -12,7 +12,7 @@ import numpy as np
 from .aggregate import Aggregation, aggregate
 from .directions import evenly_spread, run_around, unit_vectors
 from .frames import FRAMES, sight, whitening
-from .measures import RANK_TOLERANCE, as_floats, check_finite, check_shape, floats, positive_integer
+from .measures import as_floats, check_finite, check_shape, float_type, floats, positive_integer
 from .normalize import NORMALIZATIONS, Normalization, SampleError, normalize, refuse_flat
 from .quantiles import (
     Levels,
@@ -199,6 +199,8 @@ def walk(
             return stage(measures[start:stop])
         except SampleError as error:
             raise error.at(error.sample + start) from error.__cause__
+        except SystemError as error:  # how a compiled function returns when Ctrl-C was pressed meanwhile
+            raise (error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt) else error) from None
 
     n_threads = thread_count(n_jobs, len(measures))
     return share(one, _chunks(measures, plan, n_threads), n_threads)
@@ -224,7 +226,7 @@ def _chunks(measures: Sequence[Any], plan: Plan, n_threads: int) -> Iterator[tup
 def dtype_of(measure: Any) -> Any:
     """Return the dtype in which a measure is transformed."""
     dtype = measure.dtype if isinstance(measure, np.ndarray) else measure.points.dtype
-    return dtype if dtype in RANK_TOLERANCE else np.dtype(np.float64)
+    return float_type(dtype)
 
 
 def inverse_rcdt(
@@ -273,7 +275,12 @@ def inverse_rcdt(
     shape = check_shape(shape, "shape")
     n_strips = strip_count(shape, n_radii)
     samples = array if array.ndim == 3 else array[np.newaxis]
-    images = np.stack([_invert_one(sample, shape, unit, weights, n_strips, reference) for sample in samples])
+    images = np.empty((len(samples), *shape), array.dtype)
+    for i, sample in enumerate(samples):
+        try:
+            images[i] = _invert_one(sample, shape, unit, weights, n_strips, reference)
+        except ValueError as error:
+            raise ValueError(f"sample {i}: {error}") from None
     return images if array.ndim == 3 else images[0]
 
 
@@ -283,4 +290,9 @@ def _invert_one(
     sinogram = inverse_cdt(quantiles, edges=(-1.0, 1.0), n_radii=n_radii, reference=reference)
     image = filtered_back_projection(sinogram, shape, directions, weights)
     image = np.maximum(image, 0)
+    if image.sum() == 0:
+        raise ValueError(
+            f"quantiles must have mass on the canvas, in [-1, 1]; got {quantiles.min():.3g} to {quantiles.max():.3g}. "
+            "Invert what `rcdt` returns, not normalised."
+        )
     return np.asarray((image / image.sum()).astype(quantiles.dtype))

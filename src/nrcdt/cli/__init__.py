@@ -17,8 +17,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 import nrcdt
 
 from . import catalogue, searching
-from .batches import KeptWork, Work, one_kind, reader, space_for, walk
-from .console import ERRORS, NOTHING_WRITTEN, OUTPUT, SOME_FAILED, complain, one_red_line, printable, say
+from .batches import KeptWork, Work, gather, one_kind, reader, space_for, walk
+from .console import ERRORS, NOTHING_WRITTEN, OUTPUT, SOME_FAILED, complain, one_red_line, say
 from .options import File
 
 if TYPE_CHECKING:
@@ -137,14 +137,11 @@ def features(
     """
     began = time.perf_counter()
     with one_red_line():
-        from ..files import collect
         from ..tables import check_target, write_features
 
         check_target(out)
-        files, left_out = collect(paths)
+        files, n_wrong = gather(paths)
         kind = one_kind(files)
-        if left_out:
-            say(f"left out: {len(left_out)} files of other kinds, such as {printable(left_out[0])}")
         chosen_space = space_for(kind, space)
         chosen = list(dict.fromkeys(aggregate or ["max"]))
         how = None if normalize == "none" else normalize
@@ -154,7 +151,7 @@ def features(
         walk(files, work, reader(kind, ink.value, surface))
         if work.names:
             write_features(out, work.names, work.columns(), work.features())
-    n_failed = len(files) - len(work.names)
+    n_failed = n_wrong + len(files) - len(work.names)
     place = f" to {out}" if work.names else ""
     say(f"{len(work.names)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")
     if n_failed:
@@ -186,13 +183,10 @@ def audit(
     """
     with one_red_line():
         from ..audit.page import check_folder, write
-        from ..files import collect
 
         check_folder(out)
-        files, left_out = collect(paths)
+        files, n_wrong = gather(paths)
         kind = one_kind(files)
-        if left_out:
-            say(f"left out: {len(left_out)} files of other kinds, such as {printable(left_out[0])}")
         how = {"frame": frame, "n_jobs": jobs}
         work = KeptWork(space_for(kind, space), list(dict.fromkeys(aggregate or ["max"])), how)
         walk(files, work, _cut_reader(reader(kind, ink.value, surface), kind))
@@ -200,7 +194,7 @@ def audit(
         found = _audit(work, paths, n_samples=samples, random_state=seed, target=target, **how, **sizes)
         page = write(found, out)
     _show_audit(found, page)
-    if len(work.paths) < len(files):
+    if n_wrong or len(work.paths) < len(files):
         raise typer.Exit(SOME_FAILED)
 
 

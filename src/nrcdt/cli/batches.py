@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from .console import ERRORS, FAILURES, printable, report
+from .console import ERRORS, FAILURES, complain, printable, reason, report, say
 
 if TYPE_CHECKING:
     from ..files import Kind
@@ -16,6 +16,29 @@ if TYPE_CHECKING:
 
 BATCH_SAMPLES = 32
 BATCH_BYTES = 256_000_000
+
+
+def gather(paths: list[Path]) -> tuple[list[Path], int]:
+    """List the files of all paths that lead to some; name the other paths, and count them."""
+    from ..files import collect
+
+    usable: list[Path] = []
+    wrong: list[ValueError] = []
+    for path in paths:
+        try:
+            if not path.is_dir():
+                collect([path])
+            usable.append(path)
+        except ValueError as error:
+            wrong.append(error)
+    if not usable:
+        raise wrong[0]
+    for problem in wrong:
+        complain(reason(problem))
+    files, left_out = collect(usable)
+    if left_out:
+        say(f"left out: {len(left_out)} files of other kinds, such as {printable(left_out[0])}")
+    return files, len(wrong)
 
 
 def one_kind(files: list[Path]) -> Kind:
@@ -52,8 +75,15 @@ def reader(kind: Kind, ink: str, surface: int | None) -> Callable[[Path], Any]:
     if kind == "image":
         if ink == "photograph":
             return lambda path: find_ink(read_picture(path)[0]).image
-        return lambda path: read_image(path, ink)
+        return lambda path: _with_ink(read_image(path, ink), ink)
     return read_cloud if kind == "cloud" else lambda path: read_mesh(path, surface)
+
+
+def _with_ink(image: Array, ink: str) -> Array:
+    if not image.any():
+        other = "light" if ink == "dark" else "dark"
+        raise ValueError(f"the picture must have ink; got none with --ink {ink}. Try --ink {other}, or leave it out.")
+    return image
 
 
 def walk(files: list[Path], work: Work, read: Callable[[Path], Any]) -> None:

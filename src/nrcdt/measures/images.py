@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..slices import Array
-from .values import LARGEST, RANK_TOLERANCE, SMALLEST, Checked, as_floats, check_finite, is_rows, samples_of
+from .values import LARGEST, RANK_TOLERANCE, SMALLEST, Checked, as_floats, check_finite, float_type, is_rows, samples_of
 
 
 def pixel_side(shape: tuple[int, ...]) -> float:
@@ -30,7 +30,7 @@ def _check_pixels(array: Array, name: str, signed: bool = False) -> float:
     if array.ndim != 2 or array.size == 0:
         raise ValueError(
             f"{name} must be a two-dimensional image with at least one pixel; got shape {array.shape}. "
-            "Convert colour pictures to grey first."
+            + ("Convert colour pictures to grey first." if array.ndim == 3 else "Pass one array per image.")
         )
     if array.dtype in RANK_TOLERANCE and 0 < (high := _last(array)) < np.inf:
         return high
@@ -125,11 +125,11 @@ def _check_compact(image: Any, name: str) -> Array:
 
 
 def _is_compact(array: Any) -> bool:
-    """Tell whether an array holds whole numbers or half floats, which become floats when their turn comes."""
+    """Tell whether an array holds numbers that become floats of this machine when their turn comes."""
     plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
-    return plain and (array.dtype.kind in "biu" or array.dtype == np.float16)
+    return plain and (array.dtype.kind in "biu" or array.dtype == np.float16 or not array.dtype.isnative)
 
 
 def floats(measure: Any) -> Any:
     """Return a checked measure in floats, as transforms want it."""
-    return measure.astype(np.float64) if _is_compact(measure) else measure
+    return measure.astype(float_type(measure.dtype)) if _is_compact(measure) else measure

@@ -22,6 +22,12 @@ def positive_integer(value: Any, name: str, advice: str) -> int:
     return int(value)
 
 
+def float_type(dtype: Any) -> Any:
+    """Return the type of floats that values of some type become: float32 stays, in the byte order of this machine."""
+    native = dtype.newbyteorder("=")
+    return native if native in RANK_TOLERANCE else np.dtype(np.float64)
+
+
 def as_floats(values: Any, name: str) -> Array:
     """Return a float32 or float64 array, without a copy where possible."""
     if issparse(values):
@@ -32,7 +38,7 @@ def as_floats(values: Any, name: str) -> Array:
         array = np.asarray(values)
         if array.dtype.kind == "c":
             raise ValueError("complex data not supported")
-        return array if array.dtype in RANK_TOLERANCE else array.astype(np.float64)
+        return array.astype(float_type(array.dtype), copy=False)
     except (TypeError, ValueError) as error:
         got = str(error).rstrip(".")
         raise ValueError(
