@@ -153,7 +153,7 @@ def test_a_failed_write_leaves_the_old_table(tmp_path, scans, monkeypatch):
     ("arguments", "message"),
     [
         (["--aggregate", "median"], "aggregate must be one of max, abs_max, .*; got 'median'"),
-        (["--normalize", "whiten"], "normalize must be one of 'standardize', .*; got 'whiten'"),
+        (["--normalize", "whiten"], "--normalize must be one of standardize, .*, none; got whiten"),
         (["--space", "torus"], "space must be one of image, euclidean, .*; got 'torus'"),
         (["--space", "rotation"], "--space must be one of image for files of kind image; got rotation"),
         (["--quantiles", "1"], "n_quantiles must be at least 2"),

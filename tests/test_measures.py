@@ -21,7 +21,7 @@ def broken(value):
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        (np.zeros((3, 4)), r"X\[1\] must have positive mass; got an image of zeros. Drop"),
+        (np.zeros((3, 4)), r"X\[1\] must have positive mass; got zeros only. Drop"),
         (broken(np.nan), r"X\[1\] must be finite; got NaN. Replace"),
         (broken(-np.nan), r"X\[1\] must be finite; got NaN. Replace"),
         (broken(np.nan).astype(np.float32), r"X\[1\] must be finite; got NaN. Replace"),

@@ -76,6 +76,19 @@ def test_levels_that_reach_the_ends_have_no_tails():
     np.testing.assert_allclose(masses.sum(), 1)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, np.nan],), "x must be finite; got NaN"),
+        (([[1, 2], [1, np.inf]],), r"x\[1\] must be finite; got infinity"),
+        (([1.0, 1.0], [1]), r"the weights of x must be one number per point; .* Pass as many\."),
+    ],
+)
+def test_bad_points_on_the_line(arguments, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        cdt(*arguments)
+
+
 def test_an_empty_batch_of_quantiles_is_refused():
     with pytest.raises(ValueError, match="quantiles must be of at least one measure; got none"):
         inverse_cdt(np.zeros((0, 4)), edges=(0, 1))

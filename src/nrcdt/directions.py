@@ -30,7 +30,10 @@ def unit_vectors(vectors: Array, name: str) -> Array:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     off = float(np.abs(lengths - 1).max())
     if off > LENGTH_TOLERANCE:
-        raise ValueError(f"{name} must be unit vectors; got other lengths. Divide each row by its norm.")
+        row = int(np.abs(lengths - 1).argmax())
+        raise ValueError(
+            f"{name} must be unit vectors; got length {lengths[row, 0]:.3g} in row {row}. Divide each row by its norm."
+        )
     return vectors if off < ROUNDING else np.asarray(vectors / lengths)
 
 

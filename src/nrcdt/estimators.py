@@ -93,7 +93,7 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         dimension = find_space(self.space).dimension(measures[0])
         if dimension != self.dimension_:
             raise ValueError(
-                f"X must have {self.dimension_} coordinates as in fit; got {dimension}. Fit again for other dimensions."
+                f"X[0] must have {self.dimension_} coordinates as in fit; got {dimension}. Fit again for others."
             )
         return measures, self._make_plan((self.directions_, self.direction_weights_))
 

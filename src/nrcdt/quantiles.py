@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .kernels import kernels_for
-from .measures import as_floats, check_finite, check_image, check_points, positive_integer
+from .measures import Cloud, as_floats, check_finite, check_image, check_points, positive_integer
 from .slices import Array, Atoms, Bins, Shadows
 from .spaces import euclidean
 
@@ -213,19 +213,26 @@ def cdt(
             "Flatten it, or pass one row per measure."
         )
     rows = np.atleast_2d(array)
+    names = [f"x[{i}]" for i in range(len(rows))] if array.ndim > 1 else ["x"]
     if edges is not None:
         _check_edges(edges)
         if weights is not None:
             raise ValueError("weights must be left out where x holds masses; got both. Multiply them into x.")
-        names = [f"x[{i}]" for i in range(len(rows))] if array.ndim > 1 else ["x"]
         masses = [check_image(row[np.newaxis], name) for row, name in zip(rows, names, strict=True)]
         quantiles = linear_quantiles(Bins(np.concatenate(masses, dtype=np.float64), *edges), levels).astype(array.dtype)
     else:
-        clouds = check_points([(row, weights) for row in rows])
+        clouds = [_check_line(row, weights, name) for row, name in zip(rows, names, strict=True)]
         quantiles = np.concatenate(
             [step_quantiles(Atoms(points, w, np.zeros(1), _on_the_line), levels) for points, w in clouds]
         )
     return quantiles if array.ndim > 1 else quantiles[0]
+
+
+def _check_line(points: Array, weights: Any, name: str) -> Cloud:
+    try:
+        return check_points([(points, weights)])[0]
+    except ValueError as error:
+        raise ValueError(str(error).replace("X[0]", name).replace("Pass (points, weights)", "Pass as many")) from None
 
 
 def _check_edges(edges: Any) -> None:

@@ -137,6 +137,7 @@ def features(
     """
     began = time.perf_counter()
     with one_red_line():
+        from ..normalize import NORMALIZATIONS
         from ..tables import check_target, write_features
 
         check_target(out)
@@ -144,9 +145,11 @@ def features(
         kind = one_kind(files)
         chosen_space = space_for(kind, space)
         chosen = list(dict.fromkeys(aggregate or ["max"]))
-        how = None if normalize == "none" else normalize
+        names = {name or "none": name for name in NORMALIZATIONS}
+        if normalize not in names:
+            raise ValueError(f"--normalize must be one of {', '.join(names)}; got {normalize}.")
         settings: dict[str, Any] = {"n_directions": directions, "n_quantiles": quantiles, "n_jobs": jobs}
-        settings |= {"frame": frame, "normalize": how, "trim": trim}
+        settings |= {"frame": frame, "normalize": names[normalize], "trim": trim}
         work = Work(chosen_space, chosen, settings)
         walk(files, work, reader(kind, ink.value, surface))
         if work.names:
