@@ -434,10 +434,11 @@ def test_after_an_error_nothing_more_is_begun():
     assert len(begun) < 10
 
 
-def test_interrupts_stay_interrupts(rng):
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_interrupts_stay_interrupts(rng, n_jobs):
     """A compiled function that returns after Ctrl-C raises something else."""
     images = rng.random((300, 96, 96))
-    model = NRCDT().fit(images[:1])
+    model = NRCDT(n_jobs=n_jobs).fit(images[:1])
 
     def interrupted(wait):
         threading.Timer(wait, lambda: os.kill(os.getpid(), signal.SIGINT)).start()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from threading import Event
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,38 +37,56 @@ def share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int)
 
 
 def _share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    pool = ThreadPoolExecutor(n_threads - 1)
-    failed = Event()
+    # Only queues that an interrupt at any moment leaves unlocked: an executor's would stay locked, and hang for ever.
+    todo: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
+    done: SimpleQueue[tuple[int, tuple[Any, BaseException | None]]] = SimpleQueue()
+    failed: list[int] = []
 
-    def attempt(item: Item) -> Result:
-        if failed.is_set():  # an item before this one: they are begun in order, and nobody will ask for this one
-            raise CancelledError
+    def attempt(index: int, item: Item) -> None:
+        if any(index > earlier for earlier in failed):
+            return  # nobody will ask for it
+        outcome: tuple[Any, BaseException | None]
         try:
-            return work(item)
-        except BaseException:
-            failed.set()
-            raise
+            outcome = work(item), None
+        except BaseException as error:
+            failed.append(index)
+            outcome = None, error
+        done.put((index, outcome))
 
+    def help_out() -> None:
+        while task := todo.get():
+            attempt(*task)
+
+    helpers = [Thread(target=help_out, daemon=True) for _ in range(n_threads - 1)]
     try:
-        tasks = [(item, pool.submit(attempt, item)) for item in items]
-        n_tried = 0
-        while tasks:
-            while not tasks[0][1].done() and n_tried < len(tasks):
-                item, task = tasks[n_tried]
-                if task.cancel():
-                    tasks[n_tried] = item, _do(attempt, item)
-                n_tried += 1
-            yield tasks.pop(0)[1].result()
-            n_tried = max(n_tried - 1, 0)
+        for helper in helpers:
+            helper.start()
+        n_items = 0
+        for item in items:
+            todo.put((n_items, item))
+            n_items += 1
+        outcomes = {}
+        for wanted in range(n_items):
+            while wanted not in outcomes:
+                if done.empty() and (task := _next(todo)):
+                    attempt(*task)
+                index, outcome = done.get()
+                outcomes[index] = outcome
+            result, error = outcomes.pop(wanted)
+            if error is not None:
+                raise error
+            yield result
     finally:
-        pool.shutdown(cancel_futures=True)
+        failed.append(-1)
+        for _ in helpers:
+            todo.put(None)
+        for helper in helpers:
+            if helper.is_alive():
+                helper.join()
 
 
-def _do(work: Callable[[Item], Result], item: Item) -> Future[Result]:
-    """Do some work now, and keep what comes of it until it is asked for."""
-    task: Future[Result] = Future()
+def _next(queue: SimpleQueue[Item]) -> Item | None:
     try:
-        task.set_result(work(item))
-    except Exception as error:
-        task.set_exception(error)
-    return task
+        return queue.get_nowait()
+    except Empty:
+        return None
