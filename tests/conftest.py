@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    # numba does not lock its cache: two processes that compile at once may file machine code under each other's name.
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".numba_cache" / worker))
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("project")
 
