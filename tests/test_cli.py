@@ -152,9 +152,11 @@ def test_a_failed_write_leaves_the_old_table(tmp_path, scans, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--aggregate", "median"], "aggregate must be one of max, abs_max, .*; got 'median'"),
+        (["--aggregate", "median"], "--aggregate must be one of max, abs_max, .*; got median"),
+        (["--frame", "turned"], "--frame must be one of fixed, whitened; got turned"),
+        (["--jobs", "0"], "--jobs.*must be a number of threads, or -1 for all cores; got 0"),
         (["--normalize", "whiten"], "--normalize must be one of standardize, .*, none; got whiten"),
-        (["--space", "torus"], "space must be one of image, euclidean, .*; got 'torus'"),
+        (["--space", "torus"], "--space must be one of image for files of kind image; got torus"),
         (["--space", "rotation"], "--space must be one of image for files of kind image; got rotation"),
         (["--quantiles", "1"], "n_quantiles must be at least 2"),
         (["--ink", "red"], "'auto', 'dark', 'light', 'photograph'"),

@@ -38,6 +38,10 @@ def sliced_wasserstein(X: Any, Y: Any = None, space: Any = "image", **settings: 
     -------
     array of shape (n_X, n_Y)
 
+    Notes
+    -----
+    The R-CDTs of all measures are held in memory, half a megabyte each; fewer directions or quantiles need less.
+
     Examples
     --------
     >>> import numpy as np

@@ -357,20 +357,24 @@ def _load_mesh(path: Path) -> Any:
         raise ImportError(
             "reading meshes must have trimesh installed; got none. Run pip install 'nrcdt[mesh]'."
         ) from error
+    _check_triangles(path)
     try:
-        _check_triangles(path)
         # An open file instead of a path: nothing beside the mesh, such as textures, is looked for.
         with path.open("rb") as file:
             loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False)
         mesh: Any = loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
-        _check_vertices(path, len(mesh.vertices))
-        return mesh
+        n_vertices = len(mesh.vertices)
     except Exception as error:  # as for pictures: damaged files raise all kinds of errors
         # What is no whole binary file is read as text, for which a guess of its encoding would be needed.
-        found = "neither text nor a whole binary file" if isinstance(error, ImportError) else _first_line(error)
-        raise ValueError(
-            f"the mesh must be a whole PLY, OBJ, STL or OFF file; got {found}. Export it again."
-        ) from error
+        text = "neither text nor a whole binary file"
+        found = text if isinstance(error, ImportError) else f"one that trimesh cannot read ({_first_line(error)})"
+        raise _not_whole(found) from error
+    _check_vertices(path, n_vertices)
+    return mesh
+
+
+def _not_whole(found: str) -> ValueError:
+    return ValueError(f"the mesh must be a whole PLY, OBJ, STL or OFF file; got {found}. Export it again.")
 
 
 def _check_triangles(path: Path) -> None:
@@ -381,7 +385,7 @@ def _check_triangles(path: Path) -> None:
         header = file.read(STL_HEADER)
     declared, found = int.from_bytes(header[-4:], "little"), (path.stat().st_size - STL_HEADER) // STL_TRIANGLE
     if found < declared and not header.startswith(b"solid"):
-        raise ValueError(f"{max(found, 0)} of {declared} triangles")
+        raise _not_whole(f"{max(found, 0)} of {declared} triangles")
 
 
 def _check_vertices(path: Path, n_vertices: int) -> None:
@@ -392,4 +396,4 @@ def _check_vertices(path: Path, n_vertices: int) -> None:
         header = file.read(PLY_HEADER).partition(b"end_header")[0]
     declared = re.search(rb"^element\s+vertex\s+(\d+)", header, re.MULTILINE)
     if declared and n_vertices < int(declared[1]):
-        raise ValueError(f"{n_vertices} of {int(declared[1])} vertices")
+        raise _not_whole(f"{n_vertices} of {int(declared[1])} vertices")

@@ -18,7 +18,7 @@ import nrcdt
 
 from . import catalogue, searching
 from .batches import KeptWork, Work, gather, one_kind, reader, space_for, walk
-from .console import ERRORS, NOTHING_WRITTEN, OUTPUT, SOME_FAILED, complain, one_red_line, say
+from .console import ERRORS, NOTHING_WRITTEN, OUTPUT, SOME_FAILED, check_choice, complain, one_red_line, say
 from .options import File
 
 if TYPE_CHECKING:
@@ -39,6 +39,12 @@ class Ink(StrEnum):
     photograph = "photograph"
 
 
+def _check_jobs(jobs: int) -> int:
+    if jobs == 0:
+        raise typer.BadParameter("must be a number of threads, or -1 for all cores; got 0.")
+    return jobs
+
+
 # Options that commands share.
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")]
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, or folders of files, of one kind.")]
@@ -49,7 +55,7 @@ Surface = Annotated[
 SpaceName = Annotated[
     str | None, typer.Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
 ]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.")]
+Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.", callback=_check_jobs)]
 Frame = Annotated[str, typer.Option(help="fixed, or whitened (fewer directions suffice).")]
 Aggregate = Annotated[
     list[str] | None,
@@ -137,6 +143,8 @@ def features(
     """
     began = time.perf_counter()
     with one_red_line():
+        from ..aggregate import AGGREGATIONS
+        from ..frames import FRAMES
         from ..normalize import NORMALIZATIONS
         from ..tables import check_target, write_features
 
@@ -145,9 +153,10 @@ def features(
         kind = one_kind(files)
         chosen_space = space_for(kind, space)
         chosen = list(dict.fromkeys(aggregate or ["max"]))
-        names = {name or "none": name for name in NORMALIZATIONS}
-        if normalize not in names:
-            raise ValueError(f"--normalize must be one of {', '.join(names)}; got {normalize}.")
+        names: dict[str, Any] = {name or "none": name for name in NORMALIZATIONS}
+        check_choice("--aggregate", chosen, AGGREGATIONS)
+        check_choice("--frame", [frame], FRAMES)
+        check_choice("--normalize", [normalize], names)
         settings: dict[str, Any] = {"n_directions": directions, "n_quantiles": quantiles, "n_jobs": jobs}
         settings |= {"frame": frame, "normalize": names[normalize], "trim": trim}
         work = Work(chosen_space, chosen, settings)
@@ -185,13 +194,18 @@ def audit(
     Exit code: 0 all files were audited, 1 some failed, 2 nothing was written.
     """
     with one_red_line():
+        from ..aggregate import AGGREGATIONS
         from ..audit.page import check_folder, write
+        from ..frames import FRAMES
 
         check_folder(out)
         files, n_wrong = gather(paths)
         kind = one_kind(files)
+        chosen = list(dict.fromkeys(aggregate or ["max"]))
+        check_choice("--aggregate", chosen, AGGREGATIONS)
+        check_choice("--frame", [frame], FRAMES)
         how = {"frame": frame, "n_jobs": jobs}
-        work = KeptWork(space_for(kind, space), list(dict.fromkeys(aggregate or ["max"])), how)
+        work = KeptWork(space_for(kind, space), chosen, how)
         walk(files, work, _cut_reader(reader(kind, ink.value, surface), kind))
         sizes = {"n_directions": directions, "n_quantiles": quantiles}
         found = _audit(work, paths, n_samples=samples, random_state=seed, target=target, **how, **sizes)

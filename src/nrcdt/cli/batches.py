@@ -57,12 +57,12 @@ def one_kind(files: list[Path]) -> Kind:
 
 def space_for(kind: Kind, space: str | None) -> str:
     """Return the space asked for, or the usual one, for files of a kind."""
-    from ..spaces import SPACES, find_space
+    from ..spaces import SPACES
 
     fitting = ["image"] if kind == "image" else [name for name, one in SPACES.items() if not one.densities]
     if space is None:
         return fitting[0]
-    if find_space(space).name not in fitting:
+    if space not in fitting:
         raise ValueError(f"--space must be one of {', '.join(fitting)} for files of kind {kind}; got {space}.")
     return space
 

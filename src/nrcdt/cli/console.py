@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,6 +42,13 @@ def named(path: Path) -> Iterator[None]:
         yield
     except FAILURES as error:
         raise ValueError(f"{printable(path)}: {reason(error)}") from error
+
+
+def check_choice(option: str, given: Iterable[str], names: Collection[str]) -> None:
+    """Refuse what an option does not know."""
+    for one in given:
+        if one not in names:
+            raise ValueError(f"{option} must be one of {', '.join(names)}; got {one}.")
 
 
 def check_output(path: Path | None, *suffixes: str) -> None:
