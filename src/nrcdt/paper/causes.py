@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,68 +26,92 @@ from .tasks import (
 )
 from .verdicts import judge, tolerance
 
-LENGTHS = (0.12, 0.25, 0.5, 0.7, 1)
 DRAWS = 8
 STARTS = 25
+COSTS = (1, 0.7, 0.5, 0.4)
 MACHINES: dict[str, dict[str, Any]] = {
+    **{f"C = {C}": {"C": C} for C in COSTS},
+    **{f"C = {C} and a stop after {n} sweeps": {"C": C, "max_iter": n} for C in COSTS for n in (100, 30)},
     "an intercept": {"fit_intercept": True},
     "squared hinge loss": {"loss": "squared_hinge"},
-    "C = 0.01": {"C": 0.01},
-    "C = 100": {"C": 100.0},
-    "a tolerance of 0.1": {"tol": 0.1},
 }
+OURS = "C = 1"
 SLACK = 1e-3
 NOTHING_OPEN = "There are no samples, splits or starts to draw otherwise"
+NO_CAUSE_FOUND = "No cause found"
 
 Wanted = list[tuple[Row, str]]
-Values = dict[tuple[str, str], list[float]]
-Vary = Callable[[Task, Wanted, Values], dict[tuple[str, str], str]]
+
+
+class Found(NamedTuple):
+    """What a variation has shown of a cell."""
+
+    sentence: str
+    explains: bool
+
+
+Vary = Callable[[Task, Wanted], dict[tuple[str, str], Found]]
 
 
 def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
     """Say for every cell that differs what its printed number depends on, with measured bounds.
 
-    A variation fills in what it measures, and says for each cell what it varied; cells without a word have nothing of
-    the kind. What one does not explain is put to the next; what none explains, to other machines; what
-    these do not explain, to other numbers of directions.
+    What one variation does not explain is put to the next, and what none explains to other numbers of directions. A
+    variation says nothing of cells in which there is nothing of its kind to vary.
     """
-    sentences: dict[tuple[str, str], str] = defaultdict(str)
+    said: dict[tuple[str, str], list[str]] = {(row.label, column): [] for row, column in wanted}
     open_cells = wanted
     for vary in _VARIATIONS.get(task.table.task, []):
-        if not open_cells:
-            break
-        values: Values = defaultdict(list)
-        what = vary(task, open_cells, values)
-        unexplained = []
-        for row, column in open_cells:
-            key, printed = (row.label, column), row.printed[column].value
-            if key not in what:
-                unexplained.append((row, column))
-                continue
-            low, high = min(values[key]), max(values[key])
-            explains = low - SLACK <= printed <= high + SLACK
-            answer = ", between which the printed number lies. " if explains else ", which does not reach it. "
-            sentences[key] += f"{what[key]} we measure {low:.3f} to {high:.3f}{answer}"
-            unexplained += [] if explains else [(row, column)]
-        open_cells = unexplained
+        found = vary(task, open_cells) if open_cells else {}
+        for key, one in found.items():
+            said[key].append(one.sentence)
+        explained = {key for key, one in found.items() if one.explains}
+        open_cells = [(row, column) for row, column in open_cells if (row.label, column) not in explained]
     for row, column in open_cells:
-        sentence, explains = _other_machines(task, row, column) if task.table.task == "svm" else ("", False)
-        sentences[row.label, column] += sentence if explains else sentence + _beside(task, row, column, wanted)
-    return {key: sentence.rstrip(". ") or NOTHING_OPEN for key, sentence in sentences.items()}
+        tried = said[row.label, column]
+        beside = _beside(task, row, column, wanted)
+        tried += [beside.sentence] if beside else []
+        if not beside or not beside.explains:
+            tried.append(NO_CAUSE_FOUND if tried else NOTHING_OPEN)
+    return {key: ". ".join(sentences) for key, sentences in said.items()}
 
 
-def _other_machines(task: Task, row: Row, column: str) -> tuple[str, bool]:
-    """Measure with other settings of the machine; tell whether one of them explains a number.
+def _other_machines(task: Task, wanted: Wanted) -> dict[tuple[str, str], Found]:
+    """Train whole columns with other settings, to see how many of its differences one machine is behind."""
+    found = {}
+    for column in _methods(wanted):
+        rows = [row for row in task.rows if column in row.printed]
+        measured = {row.label: _by_machine(task, row, column) for row in rows}
+        agreeing = {
+            name: sum(_agrees(task, row, column, measured[row.label][name]) for row in rows) for name in MACHINES
+        }
+        for row in (row for row, own in wanted if own == column):
+            found[row.label, column] = _of_machines(task, row, column, measured[row.label], agreeing)
+    return found
 
-    Each stands for itself: between two of them lies nothing.
-    """
-    features, found, explains = task.features(column, row.directions), [], False
-    for name, machine in MACHINES.items():
-        measured = over_splits(task, row.train or 1, partial(separate, features, task.labels, **machine))
-        agrees = _agrees(task, row, column, measured)
-        found.append(f"{measured.value:.3f} with {name}{', which agrees' * agrees}")
-        explains |= agrees
-    return f"Other machines than ours give {', '.join(found)}. ", explains
+
+def _by_machine(task: Task, row: Row, column: str) -> dict[str, Measurement]:
+    features = task.features(column, row.directions)
+    return {
+        name: over_splits(task, row.train or 1, partial(separate, features, task.labels, **machine))
+        for name, machine in MACHINES.items()
+    }
+
+
+def _of_machines(
+    task: Task, row: Row, column: str, measured: dict[str, Measurement], agreeing: dict[str, int]
+) -> Found:
+    """Name the machine that agrees here and with the most of the column: between two machines lies nothing."""
+    here = [name for name, one in measured.items() if _agrees(task, row, column, one)]
+    if not here:
+        values = [one.value for one in measured.values()]
+        return Found(f"{len(values)} machines give {min(values):.3f} to {max(values):.3f}, none of which agrees", False)
+    best = max(here, key=agreeing.__getitem__)
+    return Found(
+        f"The settings of the machine are not printed: with {best} we measure {measured[best].value:.3f}, which "
+        f"agrees (numbers of this column that do: {agreeing[best]}; with {OURS}: {agreeing[OURS]})",
+        True,
+    )
 
 
 def _agrees(task: Task, row: Row, column: str, measured: Measurement) -> bool:
@@ -95,15 +119,15 @@ def _agrees(task: Task, row: Row, column: str, measured: Measurement) -> bool:
     return judge(printed, measured, tolerance(printed, measured, n_printed(task, row)), baseline=True) == AGREES
 
 
-def _beside(task: Task, row: Row, column: str, differing: Wanted) -> str:
+def _beside(task: Task, row: Row, column: str, differing: Wanted) -> Found | None:
     """Compare with half and twice as many directions: a number may break a column that we reproduce otherwise."""
     if row.directions is None:
-        return ""
+        return None
     near = (row.directions // 2, row.directions * 2)
     same = [other for other in task.rows if other.train == row.train and column in other.printed]
     beside = [other for other in same if other.directions in near and (other, column) not in differing]
     if len(beside) < len(near):
-        return ""
+        return None
     value, around = row.printed[column].value, [other.printed[column].value for other in beside]
     here, *there = (_in_draws(task, other, column) for other in (row, *beside))
     change = max(float(np.abs(one.mean(axis=1) - here.mean(axis=1)).max()) for one in there)
@@ -116,10 +140,10 @@ def _beside(task: Task, row: Row, column: str, differing: Wanted) -> str:
     )
     steady = change < min(abs(value - other) for other in around)
     if not steady or not _breaks(value, around) or here.min() <= value <= here.max():
-        return text
+        return Found(text, False)
     fitting = _one_digit_away(value, min(around), max(around))
     digit = f"; {' or '.join(fitting)}, one digit away, would fit" if fitting else ""
-    return f"{text}: most likely a misprint{digit}"
+    return Found(f"{text}: most likely a misprint{digit}", True)
 
 
 def _breaks(value: float, around: list[float]) -> bool:
@@ -134,33 +158,9 @@ def _one_digit_away(value: float, low: float, high: float) -> list[str]:
     return sorted(other for other in others if low <= float(other) <= high)
 
 
-def _other_lengths(task: Task, wanted: Wanted, values: Values) -> dict[tuple[str, str], str]:
-    """Measure whole columns, to see how many differences one unit of length is behind."""
-    agreeing: dict[str, dict[float, int]] = {}
-    for column in _methods(wanted):
-        counts = agreeing[column] = dict.fromkeys(LENGTHS, 0)
-        for row in (row for row in task.rows if column in row.printed):
-            features = task.features(column, row.directions)
-            for factor in LENGTHS:
-                measured = over_splits(task, row.train or 1, partial(separate, features * factor, task.labels))
-                values[row.label, column].append(measured.value)
-                counts[factor] += _agrees(task, row, column, measured)
-    return {(row.label, column): _of_lengths(task, agreeing[column]) for row, column in wanted}
-
-
-def _of_lengths(task: Task, agreeing: dict[float, int]) -> str:
-    best = max(agreeing, key=lambda factor: (agreeing[factor], factor == 1))
-    factors = f"{', '.join(map(str, LENGTHS[:-1]))} and {LENGTHS[-1]}"
-    drawings = ", and so the size of drawings that are not at hand" if task.table.dataset == "academic" else ""
-    agree = f"{agreeing[best]} numbers of the column agree at {best}, {agreeing[1]} at 1"
-    return (
-        f"C = 1 makes the unit of length count, which the paper does not state{drawings}: "
-        f"with lengths times {factors} ({agree})"
-    )
-
-
-def _other_runs(task: Task, wanted: Wanted, values: Values) -> dict[tuple[str, str], str]:
+def _other_runs(task: Task, wanted: Wanted) -> dict[tuple[str, str], Found]:
     n_draws = min(DRAWS, task.n_draws)
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for draw in range(n_draws):
         features = task.redraw(draw)
         for column in _methods(wanted):
@@ -169,21 +169,30 @@ def _other_runs(task: Task, wanted: Wanted, values: Values) -> dict[tuple[str, s
                 for label, value in cluster_scores(task, features(column), seed).items():
                     values[label, column].append(value)
     what = f"One run is printed: in {STARTS} runs on {'each of ' if n_draws > 1 else ''}{n_draws} draws of the dataset"
-    return {(row.label, column): what for row, column in wanted}
+    return {(row.label, column): _between(what, row, column, values[row.label, column]) for row, column in wanted}
+
+
+def _between(what: str, row: Row, column: str, values: list[float]) -> Found:
+    """Tell whether a printed number lies among those of other draws."""
+    low, high = min(values), max(values)
+    explains = low - SLACK <= row.printed[column].value <= high + SLACK
+    answer = "between which the printed number lies" if explains else "which does not reach it"
+    return Found(f"{what} we measure {low:.3f} to {high:.3f}, {answer}", explains)
 
 
 def _methods(wanted: Wanted) -> Iterable[str]:
     return dict.fromkeys(column for _, column in wanted)
 
 
-def _other_draws(task: Task, wanted: Wanted, values: Values) -> dict[tuple[str, str], str]:
-    said = {}
+def _other_draws(task: Task, wanted: Wanted) -> dict[tuple[str, str], Found]:
+    found = {}
     for row, column in wanted:
         varied = ["samples"] * (task.table.dataset not in READ) + ["splits"] * (row.train is not None)
         if varied:
-            values[row.label, column] += _in_draws(task, row, column).mean(axis=1).tolist()
-            said[row.label, column] = f"One draw of {' and '.join(varied)} is printed: in {DRAWS} draws"
-    return said
+            what = f"One draw of {' and '.join(varied)} is printed: in {DRAWS} draws"
+            values = _in_draws(task, row, column).mean(axis=1).tolist()
+            found[row.label, column] = _between(what, row, column, values)
+    return found
 
 
 def _in_draws(task: Task, row: Row, column: str) -> Array:
@@ -205,6 +214,6 @@ def _accuracies(task: Task, row: Row, column: str) -> list[float]:
 _VARIATIONS: dict[str, list[Vary]] = {
     "nearest template": [_other_draws],
     "nearest neighbour": [_other_draws],
-    "svm": [_other_lengths, _other_draws],
+    "svm": [_other_machines, _other_draws],
     "k-means": [_other_runs],
 }

@@ -28,6 +28,7 @@ from ..datasets.registry import at_hand
 from .tables import Table
 
 OUR_DRAWINGS = "The templates are our own drawings after the description in the paper, whose pictures are not at hand."
+CHOSEN_TEMPLATES = "One picture of every class is its template: mean and standard deviation over random choices."
 RESEMBLING = (
     "The nine polygons are our own drawings, chosen to resemble the printed table: they decide it, so it is not judged."
 )
@@ -97,6 +98,8 @@ def _notes(table: Table, dataset: Dataset, known: bool | None, strange: str) -> 
         notes.append(f"Measured on {effective_n_jobs(-1)} threads.")
     if table.dataset == "academic":
         notes.append(OUR_DRAWINGS)
+    if table.task == "nearest template" and dataset.templates is None:
+        notes.append(CHOSEN_TEMPLATES)
     if table.drawings:
         notes.append(RESEMBLING)
     if dataset.source in STAND_IN:

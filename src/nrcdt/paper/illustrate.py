@@ -73,7 +73,7 @@ def _animals(task: Task) -> Drawn:
     yield (
         "dataset-animals",
         "Templates, and one transformed sample of each.",
-        figures.cloud_gallery(chosen, captions, 6),
+        figures.cloud_gallery(chosen, captions, len(data.names)),
     )
     yield _fine_curves(task, "Fibonacci points")
 
