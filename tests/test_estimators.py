@@ -434,6 +434,73 @@ def test_after_an_error_nothing_more_is_begun():
     assert len(begun) < 10
 
 
+def test_the_first_item_that_fails_is_the_one_named():
+    """Also where a later one has failed before the first was begun; and what is between them is not lost."""
+    done = []
+
+    def work(item):
+        if item in (3, 8):
+            time.sleep(0.1 if item == 3 else 0)
+            raise ValueError(f"item {item}")
+        time.sleep(0.01)
+        done.append(item)
+
+    for _ in range(5):
+        done.clear()
+        with pytest.raises(ValueError, match="item 3"):
+            list(share(work, range(20), 4))
+        assert {0, 1, 2} <= set(done)
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_whatever_ends_a_helper_ends_the_work(error):
+    """A helper that is gone would be waited for."""
+
+    def work(item):
+        time.sleep(0.01)
+        if threading.current_thread() is not threading.main_thread():
+            raise error
+
+    with pytest.raises(error):
+        list(share(work, range(20), 2))
+
+
+def test_threads_end_with_the_work():
+    """After the last result, after an error, and where nobody wants the rest."""
+    before, begun = threading.active_count(), []
+
+    def work(item):
+        begun.append(item)
+        time.sleep(0.01)
+        if item is None:
+            raise ValueError("none")
+        return item
+
+    list(share(work, range(5), 3))
+    assert threading.active_count() == before
+    results = share(work, range(100), 3)
+    next(results)
+    results.close()
+    assert threading.active_count() == before
+    assert len(begun) < 20
+    with pytest.raises(ValueError, match="none"):
+        list(share(work, [1, None, 2, 3], 2))
+    assert threading.active_count() == before
+
+
+def test_an_interrupt_comes_before_other_errors():
+    """It ends the caller's item, while an earlier one goes on in a helper and fails."""
+
+    def work(item):
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        time.sleep(0.2)
+        raise ValueError("late")
+
+    with pytest.raises(KeyboardInterrupt):
+        list(share(work, range(4), 2))
+
+
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_interrupts_stay_interrupts(rng, n_jobs):
     """A compiled function that returns after Ctrl-C raises something else."""

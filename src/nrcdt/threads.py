@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +25,7 @@ def thread_count(n_jobs: Any, n_items: int) -> int:
 def share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
     """Map in order; results come as they are done, and after an error nothing more is begun.
 
-    Items are collected before the first result is asked for; other threads begin with the first while the rest come.
+    Items are collected when the first result is asked for; other threads begin with the first while the rest come.
 
     The calling thread takes part: idle, it would be in the way of those that work.
 
@@ -37,18 +38,21 @@ def share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int)
 
 
 def _share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    # Only queues that an interrupt at any moment leaves unlocked: an executor's would stay locked, and hang for ever.
+    # Plain queues: one that Ctrl-C interrupts is not left locked, as an executor is, which then waits for ever.
     todo: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
     done: SimpleQueue[tuple[int, tuple[Any, BaseException | None]]] = SimpleQueue()
     failed: list[int] = []
+    caller = current_thread()
 
     def attempt(index: int, item: Item) -> None:
-        if any(index > earlier for earlier in failed):
+        if index > min(failed, default=index):
             return  # nobody will ask for it
         outcome: tuple[Any, BaseException | None]
         try:
             outcome = work(item), None
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and current_thread() is caller:
+                raise
             failed.append(index)
             outcome = None, error
         done.put((index, outcome))
@@ -56,8 +60,10 @@ def _share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int
     def help_out() -> None:
         while task := todo.get():
             attempt(*task)
+        todo.put(None)  # for the next one
 
     helpers = [Thread(target=help_out, daemon=True) for _ in range(n_threads - 1)]
+    outcomes: dict[int, tuple[Any, BaseException | None]] = {}
     try:
         for helper in helpers:
             helper.start()
@@ -65,28 +71,20 @@ def _share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int
         for item in items:
             todo.put((n_items, item))
             n_items += 1
-        outcomes = {}
         for wanted in range(n_items):
             while wanted not in outcomes:
-                if done.empty() and (task := _next(todo)):
-                    attempt(*task)
-                index, outcome = done.get()
-                outcomes[index] = outcome
+                if done.empty():
+                    with suppress(Empty):
+                        if task := todo.get_nowait():
+                            attempt(*task)
+                outcomes.update([done.get()])
             result, error = outcomes.pop(wanted)
             if error is not None:
                 raise error
             yield result
     finally:
         failed.append(-1)
-        for _ in helpers:
-            todo.put(None)
+        todo.put(None)
         for helper in helpers:
             if helper.is_alive():
                 helper.join()
-
-
-def _next(queue: SimpleQueue[Item]) -> Item | None:
-    try:
-        return queue.get_nowait()
-    except Empty:
-        return None
