@@ -364,6 +364,8 @@ def _load_mesh(path: Path) -> Any:
             loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False)
         mesh: Any = loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
         n_vertices = len(mesh.vertices)
+    except OSError:
+        raise
     except Exception as error:  # as for pictures: damaged files raise all kinds of errors
         # What is no whole binary file is read as text, for which a guess of its encoding would be needed.
         text = "neither text nor a whole binary file"
