@@ -143,8 +143,6 @@ def features(
     """
     began = time.perf_counter()
     with one_red_line():
-        from ..aggregate import AGGREGATIONS
-        from ..frames import FRAMES
         from ..normalize import NORMALIZATIONS
         from ..tables import check_target, write_features
 
@@ -152,10 +150,8 @@ def features(
         files, n_wrong = gather(paths)
         kind = one_kind(files)
         chosen_space = space_for(kind, space)
-        chosen = list(dict.fromkeys(aggregate or ["max"]))
+        chosen = _chosen(aggregate, frame)
         names: dict[str, Any] = {name or "none": name for name in NORMALIZATIONS}
-        check_choice("--aggregate", chosen, AGGREGATIONS)
-        check_choice("--frame", [frame], FRAMES)
         check_choice("--normalize", [normalize], names)
         settings: dict[str, Any] = {"n_directions": directions, "n_quantiles": quantiles, "n_jobs": jobs}
         settings |= {"frame": frame, "normalize": names[normalize], "trim": trim}
@@ -194,18 +190,13 @@ def audit(
     Exit code: 0 all files were audited, 1 some failed, 2 nothing was written.
     """
     with one_red_line():
-        from ..aggregate import AGGREGATIONS
         from ..audit.page import check_folder, write
-        from ..frames import FRAMES
 
-        check_folder(out)
         files, n_wrong = gather(paths)
         kind = one_kind(files)
-        chosen = list(dict.fromkeys(aggregate or ["max"]))
-        check_choice("--aggregate", chosen, AGGREGATIONS)
-        check_choice("--frame", [frame], FRAMES)
         how = {"frame": frame, "n_jobs": jobs}
-        work = KeptWork(space_for(kind, space), chosen, how)
+        work = KeptWork(space_for(kind, space), _chosen(aggregate, frame), how)
+        check_folder(out)
         walk(files, work, _cut_reader(reader(kind, ink.value, surface), kind))
         sizes = {"n_directions": directions, "n_quantiles": quantiles}
         found = _audit(work, paths, n_samples=samples, random_state=seed, target=target, **how, **sizes)
@@ -213,6 +204,17 @@ def audit(
     _show_audit(found, page)
     if n_wrong or len(work.paths) < len(files):
         raise typer.Exit(SOME_FAILED)
+
+
+def _chosen(aggregate: list[str] | None, frame: str) -> list[str]:
+    """Check the names of a frame and of aggregations; return the latter, each once."""
+    from ..aggregate import AGGREGATIONS
+    from ..frames import FRAMES
+
+    chosen = list(dict.fromkeys(aggregate or ["max"]))
+    check_choice("--aggregate", chosen, AGGREGATIONS)
+    check_choice("--frame", [frame], FRAMES)
+    return chosen
 
 
 def _cut_reader(read: Callable[[Path], Any], kind: Kind) -> Callable[[Path], Any]:
