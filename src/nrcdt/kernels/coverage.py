@@ -54,11 +54,11 @@ def _view(directions, k, box, pixel, n_radii, place):
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _locate(x, y, start, n, view, strips, edges, row):
     """Find for each pixel the strip that its shadow starts in, and how far behind the start the next edge lies."""
-    place = np.int32(view.place)
+    place = float(view.place)
     for i in range(n):
-        p = x[start + i] * view.a + y[start + i] * view.b + view.origin
+        p = x[start + i] * view.a + (y[start + i] * view.b + view.origin)
         strip = np.floor(p)
-        strips[row, i] = np.int32(strip) + place
+        strips[row, i] = np.int32(strip + place)
         edges[row, i] = strip + 1.0 - p
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, uint64
 
 from .reference import STEP_TOLERANCE
-from .vectors import FILLED, LANES, fill, place_levels
+from .vectors import LANES, NUMBERS, place_levels, running_maximum
 
 
 @njit(cache=True, nogil=True)
@@ -26,25 +26,23 @@ def _accumulate(row, cumulative):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _guess(cumulative, total, strips, n_strips, behind):
+def _guess(cumulative, total, n_levels, strips, n_strips, behind):
     """Write into `strips` where the levels lie if they are 1 / (n + 1), ..., n / (n + 1).
 
-    `behind` gets the first level past each strip. A strip is written for eight levels at once, from where the one
-    before it ended; what is too much, the next one overwrites.
+    `behind` gets the first level past each strip. There the next strip leaves its number, the last to come prevails,
+    and levels that nobody came to lie in the strip of the level before.
     """
-    n_levels = strips.shape[0] - FILLED
     scale = (n_levels + 1) / total
     for r in range(n_strips):
         place = cumulative[r + 1] * scale
         place = place if place > 0.0 else 0.0
         behind[r] = np.int32(place if place < n_levels else n_levels)
-    start = uint64(0)
+    strips[:] = 0
     for r in range(n_strips):
-        fill(strips, start, np.int32(r))
-        stop = uint64(behind[r])
-        if stop > start + uint64(FILLED):
-            strips[start:stop] = r
-        start = stop
+        strips[uint64(behind[r])] = r + 1
+    highest = np.int32(0)
+    for j in range(uint64(0), uint64(strips.shape[0]), uint64(NUMBERS)):
+        highest = running_maximum(strips, j, highest)
 
 
 @njit(cache=True, nogil=True)
@@ -87,7 +85,8 @@ def walk(cumulative, total, first, last, levels, lower, width, out, mirror):
 @njit(cache=True, nogil=True)
 def inversion_scratch(n_strips, n_levels):
     """Return the arrays that `invert` works in."""
-    return np.empty(n_strips, np.int32), np.zeros(n_levels + FILLED, np.int32), np.empty(n_levels)
+    n_numbers = (n_levels // NUMBERS + 1) * NUMBERS
+    return np.empty(n_strips, np.int32), np.empty(n_numbers, np.int32), np.empty(n_levels)
 
 
 @njit(cache=True, nogil=True)
@@ -98,7 +97,7 @@ def invert(cumulative, n_strips, levels, lower, width, scratch, out, mirror):
     """
     behind, strips, places = scratch
     total = cumulative[n_strips]
-    _guess(cumulative, total, strips, n_strips, behind)
+    _guess(cumulative, total, levels.shape[0], strips, n_strips, behind)
     if not _interpolate(cumulative, total, levels, strips, places, lower, width, out):
         return False
     for j in range(mirror.shape[0]):

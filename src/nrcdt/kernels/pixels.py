@@ -11,7 +11,7 @@ from .reference import AXIS, NUDGE
 from .vectors import LANES
 
 BLOCK = 512  # pixels
-PILES, STRIDE = 12, 5
+PILES, STRIDE = 16, 5
 RUN = 16  # pixels
 
 
@@ -56,7 +56,7 @@ def _count_ink(pixels, counts):
 def inked_pixels(image):
     """Coordinates from the centre and masses of the pixels that are not zero.
 
-    They are dealt out from twelve piles in turn, five piles apart: shadows of neighbours overlap, and an addition to a
+    They are dealt out from 16 piles in turn, five piles apart: shadows of neighbours overlap, and an addition to a
     strip has to wait for the one before. Massless pixels in the centre fill up the piles.
     """
     height, width = image.shape

@@ -9,12 +9,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-LANES, FILLED = 4, 8
+LANES, NUMBERS = 4, 16
 
 _FOUR = ir.VectorType(ir.DoubleType(), LANES)
 _PLACES = ir.VectorType(ir.IntType(32), LANES)
 _PAIR = ir.VectorType(ir.DoubleType(), 2)
-_EIGHT = ir.VectorType(ir.IntType(32), FILLED)
+_SIXTEEN = ir.VectorType(ir.IntType(32), NUMBERS)
 _ANYTHING = ir.Constant(_FOUR, ir.Undefined)
 
 
@@ -45,6 +45,10 @@ def _smaller(builder, a, b):
 
 def _larger(builder, a, b):
     return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+def _larger_number(builder, a, b):
+    return builder.select(builder.icmp_signed(">", a, b), a, b)
 
 
 def _add(builder, start, place, mass, share):
@@ -128,16 +132,20 @@ def place_levels(typing, cumulative, strips, levels, j, total, nearly, out):
 
 
 @intrinsic
-def fill(typing, array, i, number):
-    """Write an int32 into ``array[i]`` for eight i."""
+def running_maximum(typing, array, i, before):
+    """Replace ``array[i]``, int32 and not negative, for 16 i, by the largest up to there or `before`; return the last."""
 
     def write(context, builder, signature, values):
         start = _data(context, builder, signature.args[0], values[0])
-        _, i, number = values
-        anything = ir.Constant(_EIGHT, ir.Undefined)
-        alone = builder.insert_element(anything, number, ir.Constant(ir.IntType(32), 0))
-        numbers = builder.shuffle_vector(alone, anything, ir.Constant(_EIGHT, [0] * FILLED))
-        builder.store(numbers, builder.bitcast(builder.gep(start, [i]), _EIGHT.as_pointer()), align=4)
-        return context.get_dummy_value()
+        _, i, before = values
+        address = builder.bitcast(builder.gep(start, [i]), _SIXTEEN.as_pointer())
+        numbers, zeros = builder.load(address, align=4), ir.Constant(_SIXTEEN, [0] * NUMBERS)
+        for step in (1, 2, 4, 8):
+            lanes = ir.Constant(_SIXTEEN, [lane - step if lane >= step else NUMBERS for lane in range(NUMBERS)])
+            numbers = _larger_number(builder, numbers, builder.shuffle_vector(numbers, zeros, lanes))
+        alone = builder.insert_element(zeros, before, ir.Constant(ir.IntType(32), 0))
+        numbers = _larger_number(builder, numbers, builder.shuffle_vector(alone, zeros, zeros))
+        builder.store(numbers, address, align=4)
+        return builder.extract_element(numbers, ir.Constant(ir.IntType(32), NUMBERS - 1))
 
-    return types.void(array, i, number), write
+    return types.int32(array, i, before), write
