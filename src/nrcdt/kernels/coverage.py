@@ -52,14 +52,15 @@ def _view(directions, k, box, pixel, n_radii, place):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _locate(x, y, start, n, view, strips, edges, row):
-    """Find for each pixel the strip that its shadow starts in, and how far behind the start the next edge lies."""
-    place = float(view.place)
+def _locate(x, y, start, n, left, right, strips, edges):
+    """Find for each pixel the strips that its shadows start in, and how far behind the start the next edge lies."""
+    first, second = float(left.place), float(right.place)
     for i in range(n):
-        p = x[start + i] * view.a + (y[start + i] * view.b + view.origin)
-        strip = np.floor(p)
-        strips[row, i] = np.int32(strip + place)
-        edges[row, i] = strip + 1.0 - p
+        p = x[start + i] * left.a + (y[start + i] * left.b + left.origin)
+        q = x[start + i] * right.a + (y[start + i] * right.b + right.origin)
+        strip, other = np.floor(p), np.floor(q)
+        strips[0, i], strips[1, i] = np.int32(strip + first), np.int32(other + second)
+        edges[0, i], edges[1, i] = strip + 1.0 - p, other + 1.0 - q
 
 
 @njit(cache=True, nogil=True)
@@ -67,9 +68,9 @@ def _count(mass, start, n, left, right, strips, edges, partly, wholly):
     """Count pixels in `partly`, times 2 short long, before the next `width` edges, and in `wholly` from then on.
 
     Two directions take turns: an addition waits for the last ones where their strips overlap, and strips of different
-    directions never do. One vector has a loop of its own, with none inside.
+    directions never do. One vector and two have loops of their own, with none inside.
     """
-    left_width, right_width = uint64(left.width), uint64(right.width)
+    left_width, right_width, next_edge = uint64(left.width), uint64(right.width), uint64(LANES)
     if left.width == LANES and right.width == LANES:
         for i in range(n):
             j, k, m = uint64(strips[0, i]), uint64(strips[1, i]), mass[start + i]
@@ -77,6 +78,15 @@ def _count(mass, start, n, left, right, strips, edges, partly, wholly):
             add_shares(partly, k, edges[1, i], m, right.short, right.long)
             wholly[j + uint64(LANES)] += m
             wholly[k + uint64(LANES)] += m
+    elif left.width == 2 * LANES and right.width == 2 * LANES:
+        for i in range(n):
+            j, k, m = uint64(strips[0, i]), uint64(strips[1, i]), mass[start + i]
+            add_shares(partly, j, edges[0, i], m, left.short, left.long)
+            add_shares(partly, k, edges[1, i], m, right.short, right.long)
+            add_shares(partly, j + next_edge, edges[0, i] + LANES, m, left.short, left.long)
+            add_shares(partly, k + next_edge, edges[1, i] + LANES, m, right.short, right.long)
+            wholly[j + uint64(2 * LANES)] += m
+            wholly[k + uint64(2 * LANES)] += m
     else:
         for i in range(n):
             j, k, m = uint64(strips[0, i]), uint64(strips[1, i]), mass[start + i]
@@ -101,8 +111,7 @@ def _cover(x, y, mass, box, directions, pair, pixel, n_radii, scratch):
     wholly[:] = 0.0
     for begin in range(0, mass.shape[0], BLOCK):
         start, n = uint64(begin), uint64(min(BLOCK, mass.shape[0] - begin))
-        _locate(x, y, start, n, left, strips, edges, uint64(0))
-        _locate(x, y, start, n, right, strips, edges, uint64(1))
+        _locate(x, y, start, n, left, right, strips, edges)
         _count(mass, start, n, left, right, strips, edges, partly, wholly)
     return left, right
 
