@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ N_QUANTILES = 256
 PEN = 2.5 / 256
 LARGE_END = 3
 ROW_SECONDS = 0.1
+ROUNDS, QUICK_ROUNDS = 15, 3
 
 
 def seconds(call, n=1):
@@ -45,23 +47,17 @@ def seconds(call, n=1):
     return (time.perf_counter() - start) / n
 
 
-def repeat_count(first, quick):
-    """7 rounds, 3 where a call takes more than 2 s; a glance if `quick`."""
-    if quick:
-        return 3 if first < 0.5 else 1
-    return 3 if first > 2 else 7
-
-
 def interleave(calls, quick):
     """Time the calls in turn, warm; return one list of seconds per call.
 
-    Short calls are made several times in a row, so that nobody pays for what the other one left in the cache.
+    Short calls are made several times in a row, so that nobody pays for what the other one left in the cache. There are
+    many rounds, since others may use the machine during some of them.
     """
     for call in calls:
         call()
     first = [seconds(call) for call in calls]
     in_a_row = [max(1, round(ROW_SECONDS / once)) for once in first]
-    n_rounds = repeat_count(max(first), quick)
+    n_rounds = QUICK_ROUNDS if quick else ROUNDS
     return [
         list(times)
         for times in zip(
@@ -161,22 +157,24 @@ def drawings(quick):
     n = len(images)
     directions, levels = circle(N_DIRECTIONS), reference_levels(N_QUANTILES)
     transform = nrcdt.NRCDT(n_radii=N_RADII, n_quantiles=N_QUANTILES).fit(images)
-    theirs = partial(per_ray_features, images, directions, levels)
-    ours_times, their_times = interleave([partial(transform.transform, images), theirs], quick)
+    in_turn = cycle(images)
+    calls = [partial(transform.transform, images), lambda: per_ray_features([next(in_turn)], directions, levels)]
+    ours_times, their_times = interleave(calls, quick)
     image = images[0]
     half = directions[: N_DIRECTIONS // 2]
     radon = [partial(nrcdt.radon, image, half, n_radii=N_RADII), partial(per_ray, image, directions, N_RADII)]
+    ours = transform.transform(images)
     return record(
         "drawings, per ray",
         "Features of one 256 x 256 line drawing (256 directions, 850 strips, 256 quantiles, float64) against the "
         "per-ray algorithm of the original implementation, written anew and compiled, with the same steps after it.",
         [t / n for t in ours_times],
-        [t / n for t in their_times],
+        their_times,
         1000,
         n_images=n,
         ink_share=ink_share(images),
         radon_ratio=median_ratio(*interleave(radon, quick)),
-        feature_difference=float(np.abs(transform.transform(images) - theirs()).max()),
+        feature_difference=float(np.abs(ours - per_ray_features(images, directions, levels)).max()),
     )
 
 

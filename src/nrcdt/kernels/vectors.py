@@ -15,7 +15,6 @@ _FOUR = ir.VectorType(ir.DoubleType(), LANES)
 _PLACES = ir.VectorType(ir.IntType(32), LANES)
 _PAIR = ir.VectorType(ir.DoubleType(), 2)
 _SIXTEEN = ir.VectorType(ir.IntType(32), NUMBERS)
-_ANYTHING = ir.Constant(_FOUR, ir.Undefined)
 
 
 def _data(context, builder, kind, array):
@@ -26,9 +25,12 @@ def _address(builder, start, place):
     return builder.bitcast(builder.gep(start, [place]), _FOUR.as_pointer())
 
 
-def _spread(builder, number):
-    alone = builder.insert_element(_ANYTHING, number, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(alone, _ANYTHING, ir.Constant(_PLACES, [0] * LANES))
+def _spread(builder, number, kind=_FOUR):
+    anything = ir.Constant(kind, ir.Undefined)
+    alone = builder.insert_element(anything, number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(
+        alone, anything, ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
+    )
 
 
 def _multiply_add(builder, a, b, c):
@@ -133,7 +135,7 @@ def place_levels(typing, cumulative, strips, levels, j, total, nearly, out):
 
 @intrinsic
 def running_maximum(typing, array, i, before):
-    """Replace ``array[i]``, int32 and not negative, for 16 i, by the largest up to there or `before`; return the last."""
+    """Replace ``array[i]``, for 16 i, by the largest up to there or `before`; return the last. No int32 is negative."""
 
     def write(context, builder, signature, values):
         start = _data(context, builder, signature.args[0], values[0])
@@ -143,8 +145,7 @@ def running_maximum(typing, array, i, before):
         for step in (1, 2, 4, 8):
             lanes = ir.Constant(_SIXTEEN, [lane - step if lane >= step else NUMBERS for lane in range(NUMBERS)])
             numbers = _larger_number(builder, numbers, builder.shuffle_vector(numbers, zeros, lanes))
-        alone = builder.insert_element(zeros, before, ir.Constant(ir.IntType(32), 0))
-        numbers = _larger_number(builder, numbers, builder.shuffle_vector(alone, zeros, zeros))
+        numbers = _larger_number(builder, numbers, _spread(builder, before, _SIXTEEN))
         builder.store(numbers, address, align=4)
         return builder.extract_element(numbers, ir.Constant(ir.IntType(32), NUMBERS - 1))
 
