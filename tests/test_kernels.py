@@ -95,7 +95,7 @@ def test_linear_quantiles_of_the_mirror(rng):
 
 
 @pytest.mark.parametrize("shape", [(1, 6), (7, 4), (5, 5)])
-@pytest.mark.parametrize("n_radii", [1, 5, 60])
+@pytest.mark.parametrize("n_radii", [1, 5, 30, 60])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_rows", [7, 14])
 @pytest.mark.parametrize("n_levels", [40, 7])
