@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from nrcdt.directions import circle, sphere
+from nrcdt.directions import circle
 from nrcdt.kernels import cpu, kernels_for, reference
 
 LEVELS = {m: np.arange(1, m + 1) / (m + 1) for m in (1, 7, 40)} | {4: np.array([0.001, 0.002, 0.6, 0.999])}
@@ -133,12 +133,15 @@ CLOUDS = {
     "outliers": lambda rng, n: rng.standard_cauchy((4, n)) ** 3,
     "two heaps": lambda rng, n: rng.normal(size=(4, n)) * 1e-6 + rng.integers(0, 2, (4, n)),
     "sorted": lambda rng, n: np.sort(rng.normal(size=(4, n)), axis=1),
+    "falling in heaps of 6 to 9": lambda rng, n: np.array(
+        [np.arange(n) // k - np.arange(n) % k / 1e4 for k in range(6, 10)]
+    ),
 }
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", CLOUDS)
-@pytest.mark.parametrize("n", [1, 2, 3, 63, 64, 65, 66, 500, 2001])
+@pytest.mark.parametrize("n", [1, 2, 3, 31, 32, 33, 64, 65, 500, 2001])
 def test_step_quantiles(rng, kind, n, dtype):
     values = CLOUDS[kind](rng, n).astype(dtype)
     for weights in (np.empty(0), rng.random(n) + 0.01, rng.integers(1, 4, n).astype(float)):
@@ -149,15 +152,15 @@ def test_step_quantiles(rng, kind, n, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [2, 3, 5])
-def test_projected_quantiles(rng, d, dtype):
-    points = rng.normal(size=(d, 300)).astype(dtype)
-    directions = sphere(9, d).astype(dtype)
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n_directions", [1, 2, 9])
+def test_projected_quantiles(rng, n_directions, d, dtype):
+    points, directions = rng.normal(size=(d, 300)).astype(dtype), rng.normal(size=(n_directions, d)).astype(dtype)
     for weights in (np.empty(0), rng.random(300)):
-        out = np.empty((9, 40), dtype)
+        out = np.empty((n_directions, 40), dtype)
         expected = reference.projected_quantiles(points, directions, weights, LEVELS[40], out.copy())
         fast = cpu.projected_quantiles(points, directions, weights, LEVELS[40], out)
-        np.testing.assert_allclose(fast, expected, rtol=0, atol=8 * np.finfo(dtype).eps)
+        np.testing.assert_allclose(fast, expected, rtol=0, atol=32 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,9 +1,12 @@
 """Order statistics of many projections.
 
-The values are thrown into buckets and each bucket is sorted where it lies. Buckets hold a few values, so a network that
-only compares neighbours is done after BIG_BUCKET phases; the few fuller buckets are sorted on their own first. The
-numbers of four buckets travel in one 64-bit word, which saves three loads in four; the values are filled up to a
-multiple of four with infinities, which stay at the end.
+The values are thrown into buckets of a few values each. Then a network that only compares neighbours runs over all of
+them, and is done after BIG_BUCKET phases; the few fuller buckets are sorted on their own first. The numbers of four
+buckets travel in one 64-bit word, which saves three loads in four; the values are filled up with infinities, which stay
+at the end.
+
+Throwing and counting wait for stores to scattered places, projecting and comparing for arithmetic. So two directions
+are under way at a time: the next is projected while this one is thrown, and counted while this one is compared.
 """
 
 from __future__ import annotations
@@ -14,51 +17,55 @@ import numpy as np
 from numba import njit, uint32, uint64
 
 from .reference import STEP_TOLERANCE, FloatArray, IntArray
+from .vectors import (
+    BLOCK,
+    BYTES,
+    ROUNDS,
+    compare_neighbours,
+    extremes,
+    nothing_compared,
+    project_and_number,
+    running_sum,
+)
 
-BIG_BUCKET = 9  # the first phase is made while dealing out, the others in pairs of rounds of two phases
-BUCKETS_PER_VALUE = 0.5
+BIG_BUCKET = 1 + 2 * ROUNDS
+BUCKETS_PER_VALUE = 0.75
 SAMPLE = 256
-MARGIN = 16
-ONE, MASK, S16, S32, S48 = uint64(1), uint64(0xFFFF), uint64(16), uint64(32), uint64(48)
+OUTSIDE = 2.4  # width of the buckets outside the middle half, in quarters of the sample's range: a little beyond it
+FILL = 32  # the values are filled up to a multiple of this: of blocks, and of what the network takes in one step
+LINE = 64  # bytes of a line of the cache
+MASK, S16, S32, S48 = uint64(0xFFFF), uint64(16), uint64(32), uint64(48)
 
 
 class Scratch(NamedTuple):
-    """Arrays that every direction uses again; `values` and `numbers` look into the padded arrays."""
+    """Arrays that every direction uses again.
+
+    `values` and the numbers of their buckets, one by one and in words of four, are kept for two directions. The network
+    writes in front of what it reads, so `room` begins earlier than `bucketed`.
+    """
 
     sampled: FloatArray
-    span: FloatArray
-    padded: FloatArray
+    projected: FloatArray
     values: FloatArray
-    words: IntArray
     numbers: IntArray
+    words: IntArray
     ends: IntArray
     big: IntArray
+    room: FloatArray
     bucketed: FloatArray
-    lanes: FloatArray
-    flat: FloatArray
 
 
 @njit(cache=True, nogil=True)
-def _scratch(n, like):
-    full = (n + 3) // 4 * 4
-    n_buckets = max(16, min(int(n * BUCKETS_PER_VALUE), 65535))
-    padded = np.full(full, np.inf).astype(like.dtype)
-    numbers = np.full(full, n_buckets - 1, np.uint16)
-    lanes = np.full((4, (full // 2 + 47) // 16 * 16), np.inf).astype(like.dtype)
-    lanes[:, :MARGIN] = -np.inf
-    return Scratch(
-        np.empty((n + _stride(n) - 1) // _stride(n), like.dtype),
-        np.empty(6, like.dtype),
-        padded,
-        padded[:n],
-        numbers.view(np.uint64),
-        numbers[:n],
-        np.empty(n_buckets, np.uint32),
-        np.empty(n_buckets, np.uint32),
-        np.empty_like(padded),
-        lanes,
-        lanes.ravel(),
-    )
+def _aligned(n, like):
+    """Zeros of the dtype of an array, beginning with a line of the cache."""
+    room = np.zeros(n + LINE // like.itemsize, like.dtype)
+    skip = (-room.ctypes.data) % LINE // like.itemsize
+    return room[skip : skip + n]
+
+
+@njit(cache=True, nogil=True)
+def _filled(n, unit):
+    return (n + unit - 1) // unit * unit
 
 
 @njit(cache=True, nogil=True)
@@ -68,14 +75,45 @@ def _stride(n):
 
 
 @njit(cache=True, nogil=True)
+def _n_buckets(n):
+    return max(16, min(int(n * BUCKETS_PER_VALUE), 65534))
+
+
+@njit(cache=True, nogil=True)
+def _scratch(n, like):
+    full, delay = _filled(n, FILL), 2 * ROUNDS * 2 * BYTES // like.itemsize
+    n_ends = _filled(_n_buckets(n) + 1, BLOCK)
+    numbers, room = _aligned(2 * full, np.empty(0, np.uint16)), _aligned(full + 2 * delay, like)
+    room[:] = np.inf
+    return Scratch(
+        np.empty(_filled((n - 1) // _stride(n) + 1, BLOCK), like.dtype),
+        _aligned(full, like).reshape(1, full),
+        _aligned(2 * full, like),
+        numbers,
+        numbers.view(np.uint64),
+        _aligned(n_ends, np.empty(0, np.uint32)),
+        np.empty(n_ends, np.uint32),
+        room,
+        room[delay:],
+    )
+
+
+@njit(cache=True, nogil=True)
+def _copy(cloud, points, sample):
+    """Copy the points, whose coordinates are rows, and a sample of them, filled up with the first."""
+    n = cloud.shape[1]
+    stride = _stride(n)
+    for r in range(cloud.shape[0]):
+        for i in range(n):
+            points[r, i] = cloud[r, i]
+        for i in range(sample.shape[1]):
+            sample[r, i] = cloud[r, i * stride if i * stride < n else 0]
+
+
+@njit(cache=True, nogil=True)
 def _project(points, direction, out):
     """Inner products with one direction; the coordinates are the rows of `points`."""
     x, a = points[0], direction[0]
-    if points.shape[0] == 3:
-        y, z, b, c = points[1], points[2], direction[1], direction[2]
-        for i in range(out.shape[0]):
-            out[i] = x[i] * a + y[i] * b + z[i] * c
-        return
     for i in range(out.shape[0]):
         out[i] = x[i] * a
     for r in range(1, points.shape[0]):
@@ -84,93 +122,106 @@ def _project(points, direction, out):
             out[i] += x[i] * a
 
 
+@njit(cache=True, nogil=True)
+def _in_space(points, direction, room):
+    """Points of up to three coordinates, and a direction of three, with the same inner products.
+
+    Where there are more, the inner products in `room` are the only coordinate.
+    """
+    d, kind = points.shape[0], points.dtype.type
+    if d > 3:
+        _project(points, direction, room[0])
+        return room, (kind(1), kind(0), kind(0))
+    return points, (direction[0], direction[1] if d > 1 else kind(0), direction[2] if d > 2 else kind(0))
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _spread(sample, n_buckets, span):
+def _lay(sample, n_buckets):
     """Lay the buckets over the range of a sample: one width in the middle half of the range, another outside it.
 
-    The middle gets half of the buckets, and more of them if it holds more of the sample.
+    The middle gets half of the buckets, and more of them if it holds more of the sample. What is returned numbers the
+    values: the middle, half its width, buckets per unit outside, how many more inside, half of the buckets, the last.
     """
-    low, high = sample[0], sample[0]
-    for i in range(sample.shape[0]):
-        low = sample[i] if sample[i] < low else low
-        high = sample[i] if sample[i] > high else high
+    low, high = extremes(sample)
     middle = 0.5 * (low + high)
     reach = 0.25 * (high - low)
     inside = 0
     for i in range(sample.shape[0]):
         inside += 1 if abs(sample[i] - middle) < reach else 0
-    share = max(0.5, min(0.25 + 0.5 * inside / sample.shape[0], 0.8))
+    share = max(0.5, min(0.15 + 0.7 * inside / sample.shape[0], 0.9))
     if not reach > 0.0:
         reach = 1.0
-    outer = (1.0 - share) * n_buckets / (2.08 * reach)
-    span[0], span[1], span[2] = middle, reach, outer
-    span[3] = share * n_buckets / (2.0 * reach) - outer
-    span[4], span[5] = 0.5 * n_buckets, n_buckets - 1
-
-
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def _number(values, span, buckets):
-    """Number the values by bucket. Every step is monotone also when rounded, so the buckets are in order."""
-    middle, reach, outer, extra, centre, top = span[0], span[1], span[2], span[3], span[4], span[5]
-    zero, minus = top - top, -reach
-    for i in range(values.shape[0]):
-        t = values[i] - middle
-        c = t if t < reach else reach
-        c = c if c > minus else minus
-        u = c * extra + (t * outer + centre)
-        u = u if u > zero else zero
-        u = u if u < top else top
-        buckets[i] = np.int32(u)
+    outer = (1.0 - share) * n_buckets / (OUTSIDE * reach)
+    extra = share * n_buckets / (2.0 * reach) - outer
+    kind = sample.dtype.type
+    return kind(middle), kind(reach), kind(outer), kind(extra), kind(0.5 * n_buckets), kind(n_buckets - 1)
 
 
 @njit(cache=True, nogil=True)
-def _count(words, ends):
-    ends[:] = uint32(0)
-    one = uint32(1)
-    for q in range(uint64(0), uint64(words.shape[0])):
-        word = words[q]
-        ends[word & MASK] += one
-        ends[(word >> S16) & MASK] += one
-        ends[(word >> S32) & MASK] += one
-        ends[word >> S48] += one
+def _throw_four(word, values, i, ends, out):
+    """Move four values to the ends of their buckets."""
+    one, u1, u2, u3 = uint32(1), uint64(1), uint64(2), uint64(3)
+    b0, b1, b2, b3 = word & MASK, (word >> S16) & MASK, (word >> S32) & MASK, word >> S48
+    p0 = ends[b0]
+    ends[b0] = p0 + one
+    p1 = ends[b1]
+    ends[b1] = p1 + one
+    p2 = ends[b2]
+    ends[b2] = p2 + one
+    p3 = ends[b3]
+    ends[b3] = p3 + one
+    v0, v1, v2, v3 = values[i], values[i + u1], values[i + u2], values[i + u3]
+    out[p0] = v0
+    out[p1] = v1
+    out[p2] = v2
+    out[p3] = v3
+
+
+@njit(cache=True, nogil=True)
+def _throw(s, here, points, direction, scale, n, there):
+    """Throw the values of this direction into their buckets; project and number those of the next."""
+    full, block = uint64(points.shape[1]), uint64(BLOCK)
+    for i in range(uint64(0), full, block):
+        project_and_number(points, direction, i, scale, s.values, s.numbers, there + i)
+        for j in range(here + i, here + i + block, uint64(4)):
+            _throw_four(s.words[j // uint64(4)], s.values, j, s.ends, s.bucketed)
+    for j in range(there + uint64(n), there + full):
+        s.values[j] = np.inf
+        s.numbers[j] = np.uint16(_n_buckets(n))
+
+
+@njit(cache=True, nogil=True)
+def _compare(s, full, there):
+    """Run the network over the values in their buckets; count the buckets of the next direction."""
+    one, four = uint32(1), uint64(4)
+    width = uint64(2 * BYTES // s.room.itemsize)
+    s.ends[:] = uint32(0)
+    compared = nothing_compared(s.room)
+    for i in range(uint64(0), full, width):
+        compared = compare_neighbours(compared, s.bucketed, s.room, i)
+        for j in range(there + i, there + i + width, four):
+            word = s.words[j // four]
+            s.ends[word & MASK] += one
+            s.ends[(word >> S16) & MASK] += one
+            s.ends[(word >> S32) & MASK] += one
+            s.ends[word >> S48] += one
+    for i in range(full, full + uint64(2 * ROUNDS) * width, width):
+        compared = compare_neighbours(compared, s.bucketed, s.room, i)
 
 
 @njit(cache=True, nogil=True)
 def _start(ends, big):
     """Turn the sizes of the buckets into their starts; list the big buckets and return how many they are."""
     total = uint32(0)
-    n_big = uint64(0)
-    for b in range(uint64(0), uint64(ends.shape[0])):
-        size = ends[b]
-        ends[b] = total
-        total += size
-        if size > BIG_BUCKET:
-            big[n_big] = b
-            n_big += uint64(1)
+    n_big = 0
+    for b in range(uint64(0), uint64(ends.shape[0]), uint64(BLOCK)):
+        total, above = running_sum(ends, b, total, uint32(BIG_BUCKET))
+        if above:
+            for lane in range(BLOCK):
+                if (above >> lane) & 1:
+                    big[n_big] = b + uint64(lane)
+                    n_big += 1
     return n_big
-
-
-@njit(cache=True, nogil=True)
-def _scatter(words, values, ends, out):
-    """Move the values into the order of their buckets."""
-    one, u1, u2, u3 = uint32(1), uint64(1), uint64(2), uint64(3)
-    for q in range(uint64(0), uint64(words.shape[0])):
-        word = words[q]
-        b0, b1, b2, b3 = word & MASK, (word >> S16) & MASK, (word >> S32) & MASK, word >> S48
-        p0 = ends[b0]
-        ends[b0] = p0 + one
-        p1 = ends[b1]
-        ends[b1] = p1 + one
-        p2 = ends[b2]
-        ends[b2] = p2 + one
-        p3 = ends[b3]
-        ends[b3] = p3 + one
-        i = q << u2
-        v0, v1, v2, v3 = values[i], values[i + u1], values[i + u2], values[i + u3]
-        out[p0] = v0
-        out[p1] = v1
-        out[p2] = v2
-        out[p3] = v3
 
 
 @njit(cache=True, nogil=True)
@@ -188,59 +239,24 @@ def _sort_bucket(values, start, end):
 
 
 @njit(cache=True, nogil=True)
-def _compare_neighbours(even, odd, new_even, new_odd, n):
-    """One round of odd-even transposition: (odd, next even) pairs, then (even, odd) pairs.
-
-    Lanes begin at MARGIN, which keeps the stores aligned; what lies before and behind them never moves.
-    """
-    for q in range(uint64(MARGIN), uint64(MARGIN + n)):
-        x, y = odd[q - ONE], even[q]
-        left = x if x > y else y
-        x, y = odd[q], even[q + ONE]
-        right = x if x < y else y
-        new_even[q] = left if left < right else right
-        new_odd[q] = left if left > right else right
-
-
-@njit(cache=True, nogil=True)
-def _split(values, even, odd, n):
-    """Deal the values to the lanes of even and odd places, and compare the two in each pair."""
-    for q in range(n):
-        x, y = values[2 * q], values[2 * q + 1]
-        even[MARGIN + q] = x if x < y else y
-        odd[MARGIN + q] = x if x > y else y
-
-
-@njit(cache=True, nogil=True)
-def _order_statistics(scratch, places, out):
-    """Put the order statistics of `scratch.values` at the given places of the lanes into `out`."""
-    s = scratch
-    _spread(s.sampled, s.ends.shape[0], s.span)
-    _number(s.values, s.span, s.numbers)
-    _count(s.words, s.ends)
-    n_big = _start(s.ends, s.big)
-    _scatter(s.words, s.padded, s.ends, s.bucketed)
+def _sort_big(s, n_big):
     for i in range(n_big):
         b = s.big[i]
         _sort_bucket(s.bucketed, int(s.ends[b - 1]) if b > 0 else 0, int(s.ends[b]))
-    half = s.padded.shape[0] // 2
-    even, odd, new_even, new_odd = s.lanes[0], s.lanes[1], s.lanes[2], s.lanes[3]
-    _split(s.bucketed, even, odd, half)
-    for _ in range(BIG_BUCKET // 4):
-        _compare_neighbours(even, odd, new_even, new_odd, half)
-        _compare_neighbours(new_even, new_odd, even, odd, half)
-    for j in range(places.shape[0]):
-        out[j] = s.flat[places[j]]
 
 
 @njit(cache=True, nogil=True)
-def _places(levels, n, lanes):
-    """Where in the lanes the order statistics of the levels come to lie."""
-    places = np.empty(levels.shape[0], np.int64)
+def _ranks(levels, n):
+    ranks = np.empty(levels.shape[0], np.int64)
     for j in range(levels.shape[0]):
-        rank = min(int(levels[j] * n * (1.0 + STEP_TOLERANCE)), n - 1)
-        places[j] = (rank & 1) * lanes.shape[1] + (rank >> 1) + MARGIN
-    return places
+        ranks[j] = min(int(levels[j] * n * (1.0 + STEP_TOLERANCE)), n - 1)
+    return ranks
+
+
+@njit(cache=True, nogil=True)
+def _pick(values, ranks, out):
+    for j in range(ranks.shape[0]):
+        out[j] = values[ranks[j]]
 
 
 @njit(cache=True, nogil=True)
@@ -258,31 +274,48 @@ def _weighted(values, weights, levels, out):
 
 
 @njit(cache=True, nogil=True)
+def _order_statistics(clouds, directions, levels, out):
+    """Order statistics of the k-th cloud, or of the only one, in the k-th direction.
+
+    The first turn of the loop sorts nothing yet, the last begins its direction again in vain.
+    """
+    n_directions, (d, n) = directions.shape[0], clouds.shape[1:]
+    s, full = _scratch(n, out), _filled(n, FILL)
+    points, sample = _aligned(d * full, out).reshape(d, full), np.empty((d, s.sampled.shape[0]), out.dtype)
+    ranks, n_big = _ranks(levels, n), 0
+    for k in range(n_directions + 1):
+        if k < clouds.shape[0]:
+            _copy(clouds[k], points, sample)
+        here, there = uint64(k % 2 * full), uint64((k + 1) % 2 * full)
+        direction = directions[min(k, n_directions - 1)]
+        _project(sample, direction, s.sampled)
+        scale = _lay(s.sampled, _n_buckets(n))
+        rows, heading = _in_space(points, direction, s.projected)
+        _throw(s, here, rows, heading, scale, n, there)
+        _sort_big(s, n_big)
+        _compare(s, uint64(full), there)
+        if k > 0:
+            _pick(s.bucketed, ranks, out[k - 1])
+        n_big = _start(s.ends, s.big)
+
+
+@njit(cache=True, nogil=True)
 def step_quantiles(values, weights, levels, out):
-    n_directions, n = values.shape
-    scratch = _scratch(n, values)
-    places = _places(levels, n, scratch.lanes)
-    for k in range(n_directions):
-        if weights.shape[0]:
+    if weights.shape[0]:
+        for k in range(values.shape[0]):
             _weighted(values[k], weights, levels, out[k])
-        else:
-            scratch.sampled[:] = values[k, :: _stride(n)]
-            scratch.values[:] = values[k]
-            _order_statistics(scratch, places, out[k])
+    else:
+        _order_statistics(values[:, np.newaxis], np.ones((values.shape[0], 1), values.dtype), levels, out)
     return out
 
 
 @njit(cache=True, nogil=True)
 def projected_quantiles(points, directions, weights, levels, out):
-    n = points.shape[1]
-    sample = points[:, :: _stride(n)].copy()
-    scratch = _scratch(n, points)
-    places = _places(levels, n, scratch.lanes)
-    for k in range(directions.shape[0]):
-        _project(points, directions[k], scratch.values)
-        if weights.shape[0]:
-            _weighted(scratch.values, weights, levels, out[k])
-        else:
-            _project(sample, directions[k], scratch.sampled)
-            _order_statistics(scratch, places, out[k])
+    if weights.shape[0]:
+        values = np.empty(points.shape[1], points.dtype)
+        for k in range(directions.shape[0]):
+            _project(points, directions[k], values)
+            _weighted(values, weights, levels, out[k])
+    else:
+        _order_statistics(points[np.newaxis], directions, levels, out)
     return out

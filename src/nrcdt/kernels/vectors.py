@@ -1,28 +1,55 @@
-"""The instructions that the compiler does not find: four neighbouring numbers at once, at an address from data.
+"""The instructions that the compiler does not find: several neighbouring numbers at once.
 
-Arrays are contiguous and of float64, places in them of uint64; nothing is checked.
+Arrays are contiguous, places in them of uint64; nothing is checked. For images, numbers are of float64 and come in
+fours, at an address from data. For clouds, they are of float32 or float64 and come in blocks, or as many as fill a
+register.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
-from numba.extending import intrinsic
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
 
-LANES, NUMBERS = 4, 16
+LANES, NUMBERS, BLOCK = 4, 16, 16
+BYTES = 64 if get_host_cpu_features().get("avx512f") else 32  # of a register
+ROUNDS = 3
 
 _FOUR = ir.VectorType(ir.DoubleType(), LANES)
 _PLACES = ir.VectorType(ir.IntType(32), LANES)
 _PAIR = ir.VectorType(ir.DoubleType(), 2)
 _SIXTEEN = ir.VectorType(ir.IntType(32), NUMBERS)
+_SHORTS = ir.VectorType(ir.IntType(16), BLOCK)
+
+
+class Vector(types.Type):
+    """As many numbers as fill a register: for variables of a kernel."""
+
+    def __init__(self, dtype):
+        self.dtype, self.count = dtype, 8 * BYTES // dtype.bitwidth
+        super().__init__(f"Vector({dtype}, {self.count})")
+
+
+@register_model(Vector)
+class VectorModel(models.PrimitiveModel):
+    """Tells the compiler that it is one."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, _vector(kind.dtype, kind.count))
+
+
+def _vector(dtype, count):
+    return ir.VectorType(ir.FloatType() if dtype.bitwidth == 32 else ir.DoubleType(), count)
 
 
 def _data(context, builder, kind, array):
     return context.make_array(kind)(context, builder, array).data
 
 
-def _address(builder, start, place):
-    return builder.bitcast(builder.gep(start, [place]), _FOUR.as_pointer())
+def _address(builder, start, place, kind=_FOUR):
+    return builder.bitcast(builder.gep(start, [place]), kind.as_pointer())
 
 
 def _spread(builder, number, kind=_FOUR):
@@ -31,6 +58,16 @@ def _spread(builder, number, kind=_FOUR):
     return builder.shuffle_vector(
         alone, anything, ir.Constant(ir.VectorType(ir.IntType(32), kind.count), [0] * kind.count)
     )
+
+
+def _mix(builder, a, b, lanes):
+    """Take the given lanes of two vectors put one behind the other."""
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes)))
+
+
+def _moved(builder, numbers, zeros, step):
+    """The numbers so many lanes further, with zeros before them."""
+    return _mix(builder, zeros, numbers, range(NUMBERS - step, 2 * NUMBERS - step))
 
 
 def _multiply_add(builder, a, b, c):
@@ -112,13 +149,12 @@ def place_levels(typing, cumulative, strips, levels, j, total, nearly, out):
     def write(context, builder, signature, values):
         sums, numbers, shares, places = (_data(context, builder, signature.args[k], values[k]) for k in (0, 1, 2, 6))
         _, _, _, j, total, nearly, _ = values
-        numbers = builder.load(builder.bitcast(builder.gep(numbers, [j]), _PLACES.as_pointer()), align=4)
+        numbers = builder.load(_address(builder, numbers, j, _PLACES), align=4)
         t = builder.fmul(builder.load(_address(builder, shares, j), align=8), _spread(builder, total))
         pairs = []
         for lane in range(LANES):
             number = builder.zext(builder.extract_element(numbers, ir.Constant(ir.IntType(32), lane)), ir.IntType(64))
-            pair = builder.bitcast(builder.gep(sums, [number]), _PAIR.as_pointer())
-            pairs.append(builder.load(pair, align=8))
+            pairs.append(builder.load(_address(builder, sums, number, _PAIR), align=8))
         halves = [builder.shuffle_vector(pairs[k], pairs[k + 1], ir.Constant(_PLACES, [0, 2, 1, 3])) for k in (0, 2)]
         below = builder.shuffle_vector(*halves, ir.Constant(_PLACES, [0, 1, 4, 5]))
         above = builder.shuffle_vector(*halves, ir.Constant(_PLACES, [2, 3, 6, 7]))
@@ -140,13 +176,148 @@ def running_maximum(typing, array, i, before):
     def write(context, builder, signature, values):
         start = _data(context, builder, signature.args[0], values[0])
         _, i, before = values
-        address = builder.bitcast(builder.gep(start, [i]), _SIXTEEN.as_pointer())
+        address = _address(builder, start, i, _SIXTEEN)
         numbers, zeros = builder.load(address, align=4), ir.Constant(_SIXTEEN, [0] * NUMBERS)
         for step in (1, 2, 4, 8):
-            lanes = ir.Constant(_SIXTEEN, [lane - step if lane >= step else NUMBERS for lane in range(NUMBERS)])
-            numbers = _larger_number(builder, numbers, builder.shuffle_vector(numbers, zeros, lanes))
+            numbers = _larger_number(builder, numbers, _moved(builder, numbers, zeros, step))
         numbers = _larger_number(builder, numbers, _spread(builder, before, _SIXTEEN))
         builder.store(numbers, address, align=4)
         return builder.extract_element(numbers, ir.Constant(ir.IntType(32), NUMBERS - 1))
 
     return types.int32(array, i, before), write
+
+
+@intrinsic
+def running_sum(typing, counts, i, before, limit):
+    """Replace ``counts[i]``, for 16 i, by `before` and all counts before i; return the sum with all 16, and bits.
+
+    A bit says that the count was above the limit. Counts, sums and bits are of uint32.
+    """
+
+    def write(context, builder, signature, values):
+        start = _data(context, builder, signature.args[0], values[0])
+        _, i, before, limit = values
+        address = _address(builder, start, i, _SIXTEEN)
+        counts, zeros = builder.load(address, align=4), ir.Constant(_SIXTEEN, [0] * NUMBERS)
+        sums = counts
+        for step in (1, 2, 4, 8):
+            sums = builder.add(sums, _moved(builder, sums, zeros, step))
+        above = builder.icmp_unsigned(">", counts, _spread(builder, limit, _SIXTEEN))
+        builder.store(builder.add(builder.sub(sums, counts), _spread(builder, before, _SIXTEEN)), address, align=4)
+        total = builder.add(before, builder.extract_element(sums, ir.Constant(ir.IntType(32), NUMBERS - 1)))
+        bits = builder.zext(builder.bitcast(above, ir.IntType(NUMBERS)), ir.IntType(32))
+        return context.make_tuple(builder, signature.return_type, (total, bits))
+
+    return types.UniTuple(types.uint32, 2)(counts, i, before, limit), write
+
+
+@intrinsic
+def extremes(typing, array):
+    """The smallest and the largest of an array that is some blocks long."""
+
+    def write(context, builder, signature, values):
+        numbers = context.make_array(signature.args[0])(context, builder, values[0])
+        (length,) = cgutils.unpack_tuple(builder, numbers.shape)
+        kind, size = _vector(array.dtype, BLOCK), array.dtype.bitwidth // 8
+        first = builder.load(_address(builder, numbers.data, ir.Constant(length.type, 0), kind), align=size)
+        low, high = (cgutils.alloca_once_value(builder, first) for _ in range(2))
+        with cgutils.for_range_slice(
+            builder, ir.Constant(length.type, BLOCK), length, ir.Constant(length.type, BLOCK), inc=True
+        ) as (i, _):
+            block = builder.load(_address(builder, numbers.data, i, kind), align=size)
+            builder.store(_smaller(builder, builder.load(low), block), low)
+            builder.store(_larger(builder, builder.load(high), block), high)
+        ends = []
+        for choose, variable in ((_smaller, low), (_larger, high)):
+            lanes = builder.load(variable)
+            for half in (8, 4, 2, 1):
+                lanes = choose(builder, *(_mix(builder, lanes, lanes, range(k, k + half)) for k in (0, half)))
+            ends.append(builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0)))
+        return context.make_tuple(builder, signature.return_type, ends)
+
+    return types.UniTuple(array.dtype, 2)(array), write
+
+
+@intrinsic
+def project_and_number(typing, points, direction, i, scale, values, numbers, j):
+    """Write the inner products of a block of points to ``values[j]``, and which buckets they are for to ``numbers[j]``.
+
+    The block begins at place i of the rows of `points`, which are coordinates, three at most; `direction` is three
+    numbers, zero where there is no row. The six numbers of `scale` lay the buckets. Every step is monotone also when
+    rounded, so buckets are in the order of the values.
+    """
+
+    def write(context, builder, signature, arguments):
+        cloud = context.make_array(signature.args[0])(context, builder, arguments[0])
+        heading, factors = (cgutils.unpack_tuple(builder, arguments[k]) for k in (1, 3))
+        products, buckets = (_data(context, builder, signature.args[k], arguments[k]) for k in (4, 5))
+        i, j = arguments[2], arguments[6]
+        kind, size = _vector(values.dtype, BLOCK), values.dtype.bitwidth // 8
+        n_rows, length = cgutils.unpack_tuple(builder, cloud.shape)
+        value = None
+        for r, component in enumerate(heading):
+            row = ir.Constant(n_rows.type, r)
+            row = builder.select(builder.icmp_signed("<", row, n_rows), row, ir.Constant(n_rows.type, 0))
+            place = builder.add(builder.mul(row, length), i)
+            block = builder.load(_address(builder, cloud.data, place, kind), align=size)
+            term = builder.fmul(block, _spread(builder, component, kind))
+            value = builder.fadd(value, term) if value else term
+        builder.store(value, _address(builder, products, j, kind), align=size)
+        middle, reach, outer, extra, centre, top = (_spread(builder, factor, kind) for factor in factors)
+        t = builder.fsub(value, middle)
+        inner = _larger(builder, _smaller(builder, t, reach), builder.fneg(reach))
+        u = _multiply_add(builder, inner, extra, _multiply_add(builder, t, outer, centre))
+        u = _smaller(builder, _larger(builder, u, ir.Constant(kind, [0.0] * BLOCK)), top)
+        places = builder.trunc(builder.fptosi(u, _SIXTEEN), _SHORTS)
+        builder.store(places, _address(builder, buckets, j, _SHORTS), align=2)
+        return context.get_dummy_value()
+
+    return types.void(points, direction, i, scale, values, numbers, j), write
+
+
+@intrinsic
+def nothing_compared(typing, like):
+    """What `compare_neighbours` takes first: minus infinities of the dtype of an array."""
+    vector = Vector(like.dtype)
+
+    def write(context, builder, signature, values):
+        lowest = ir.Constant(_vector(vector.dtype, vector.count), [float("-inf")] * vector.count)
+        return context.make_tuple(builder, signature.return_type, [lowest] * (5 * ROUNDS))
+
+    return types.UniTuple(vector, 5 * ROUNDS)(like), write
+
+
+@intrinsic
+def compare_neighbours(typing, compared, values, out, i):
+    """One step of a network along an array: take two vectors of values from place i on, write two to ``out[i]``.
+
+    A phase compares every other pair of neighbours and puts the smaller one first: one phase, then ROUNDS of two. Even
+    and odd places lie in vectors of their own. A round needs the vectors behind its own, and takes what the one before
+    it made a step ago, so that no round waits for another. What is written is therefore 2 ROUNDS steps old. `compared`
+    is all that is remembered, and is returned for the next step.
+    """
+    n = compared.dtype.count
+
+    def write(context, builder, signature, arguments):
+        source, target = (_data(context, builder, signature.args[k], arguments[k]) for k in (1, 2))
+        remembered, i = cgutils.unpack_tuple(builder, arguments[0]), arguments[3]
+        kind, size = _vector(values.dtype, n), values.dtype.bitwidth // 8
+        places = i, builder.add(i, ir.Constant(i.type, n))
+
+        def sort(a, b):
+            return _smaller(builder, a, b), _larger(builder, a, b)
+
+        vectors = [builder.load(_address(builder, source, place, kind), align=size) for place in places]
+        taken = sort(_mix(builder, *vectors, range(0, 2 * n, 2)), _mix(builder, *vectors, range(1, 2 * n, 2)))
+        remember = []
+        for r in range(ROUNDS):
+            even, odd, last_odd, last_low, last_high = remembered[5 * r : 5 * r + 5]
+            low, high = sort(_mix(builder, last_odd, odd, range(n - 1, 2 * n - 1)), even)
+            remember += [*taken, odd, low, high]
+            taken = sort(last_high, _mix(builder, last_low, low, range(1, n + 1)))
+        in_turn = [lane // 2 + n * (lane % 2) for lane in range(2 * n)]
+        for place, lanes in zip(places, (in_turn[:n], in_turn[n:]), strict=True):
+            builder.store(_mix(builder, *taken, lanes), _address(builder, target, place, kind), align=size)
+        return context.make_tuple(builder, signature.return_type, remember)
+
+    return compared(compared, values, out, i), write
