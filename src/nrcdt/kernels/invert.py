@@ -10,7 +10,7 @@ from .vectors import LANES, NUMBERS, place_levels, running_maximum
 
 
 @njit(cache=True, nogil=True)
-def _accumulate(row, cumulative):
+def accumulate(row, cumulative):
     """Sum up a row; four at a time, since every addition to the same sum waits for the one before."""
     total = 0.0
     whole = row.shape[0] // 4 * 4
@@ -125,7 +125,7 @@ def linear_quantiles(masses, levels, lower, width, out):
     mirrored = out.shape[0] == 2 * n_slices
     for k in range(n_slices):
         mirror = out[n_slices + k] if mirrored else out[k, :0]
-        _accumulate(masses[k], cumulative)
+        accumulate(masses[k], cumulative)
         if not invert(cumulative, n_strips, levels, lower, width, scratch, out[k], mirror):
             first, last = _ends(masses[k])
             walk(cumulative, cumulative[n_strips], first, last, levels, lower, width, out[k], mirror)

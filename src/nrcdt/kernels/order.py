@@ -7,6 +7,8 @@ at the end.
 
 Throwing and counting wait for stores to scattered places, projecting and comparing for arithmetic. So two directions
 are under way at a time: the next is projected while this one is thrown, and counted while this one is compared.
+
+Weights come last: the bucket of a value says where among the sorted values it lies, up to a few places.
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, uint32, uint64
 
+from .invert import accumulate
 from .reference import STEP_TOLERANCE, FloatArray, IntArray
 from .vectors import (
     BLOCK,
     BYTES,
+    EIGHT,
     ROUNDS,
     compare_neighbours,
+    count_up_to,
     extremes,
     nothing_compared,
     project_and_number,
@@ -50,6 +55,7 @@ class Scratch(NamedTuple):
     numbers: IntArray
     words: IntArray
     ends: IntArray
+    bounds: IntArray
     big: IntArray
     room: FloatArray
     bucketed: FloatArray
@@ -92,6 +98,7 @@ def _scratch(n, like):
         numbers,
         numbers.view(np.uint64),
         _aligned(n_ends, np.empty(0, np.uint32)),
+        np.zeros(n_ends + 1, np.uint32),
         np.empty(n_ends, np.uint32),
         room,
         room[delay:],
@@ -260,28 +267,62 @@ def _pick(values, ranks, out):
 
 
 @njit(cache=True, nogil=True)
-def _weighted(values, weights, levels, out):
-    order = np.argsort(values)
-    total = weights.sum()
-    i = 0
-    below = weights[order[0]]
-    for j in range(levels.shape[0]):
-        bound = levels[j] * total * (1.0 + STEP_TOLERANCE)
-        while i < order.shape[0] - 1 and below <= bound:
-            i += 1
-            below += weights[order[i]]
-        out[j] = values[order[i]]
+def _keep_bounds(s):
+    """Remember where the buckets lie, before the next direction is counted."""
+    for b in range(s.ends.shape[0]):
+        s.bounds[b + 1] = s.ends[b]
 
 
 @njit(cache=True, nogil=True)
-def _order_statistics(clouds, directions, levels, out):
-    """Order statistics of the k-th cloud, or of the only one, in the k-th direction.
+def _behind(values, start, end, x):
+    """The first place from `start` up to `end` with a sorted value above x."""
+    while start < end:
+        middle = (start + end) // uint64(2)
+        if values[middle] <= x:
+            start = middle + uint64(1)
+        else:
+            end = middle
+    return start
+
+
+@njit(cache=True, nogil=True)
+def _weigh(s, here, weights, out):
+    """Put the weights where the values lie that they belong to; equal values leave theirs at the last of them.
+
+    What lies behind a bucket is above its values, so a count of less than EIGHT stays inside.
+    """
+    one = uint64(1)
+    out[:] = 0.0
+    for i in range(uint64(0), uint64(weights.shape[0])):
+        x, b = s.values[here + i], uint64(s.numbers[here + i])
+        start = uint64(s.bounds[b])
+        behind = start + count_up_to(s.bucketed, start, x)
+        if behind == start + uint64(EIGHT):
+            behind = _behind(s.bucketed, behind, uint64(s.bounds[b + one]), x)
+        out[behind - one] += weights[i]
+
+
+@njit(cache=True, nogil=True)
+def _walk(values, cumulative, n, levels, out):
+    """Take for every level the first value with which the weights exceed that share of all of them."""
+    i, one, last = uint64(0), uint64(1), uint64(n - 1)
+    for j in range(levels.shape[0]):
+        bound = levels[j] * cumulative[n] * (1.0 + STEP_TOLERANCE)
+        while cumulative[i + one] <= bound:
+            i += count_up_to(cumulative, i + one, bound)
+        out[j] = values[min(i, last)]
+
+
+@njit(cache=True, nogil=True)
+def _quantiles(clouds, directions, weights, levels, out):
+    """Quantiles of the k-th cloud, or of the only one, in the k-th direction.
 
     The first turn of the loop sorts nothing yet, the last begins its direction again in vain.
     """
     n_directions, (d, n) = directions.shape[0], clouds.shape[1:]
     s, full = _scratch(n, out), _filled(n, FILL)
     points, sample = _aligned(d * full, out).reshape(d, full), np.empty((d, s.sampled.shape[0]), out.dtype)
+    sorted_weights, cumulative = np.empty(weights.shape[0]), np.full(weights.shape[0] + 2 + EIGHT, np.inf)
     ranks, n_big = _ranks(levels, n), 0
     for k in range(n_directions + 1):
         if k < clouds.shape[0]:
@@ -293,29 +334,24 @@ def _order_statistics(clouds, directions, levels, out):
         rows, heading = _in_space(points, direction, s.projected)
         _throw(s, here, rows, heading, scale, n, there)
         _sort_big(s, n_big)
+        if weights.shape[0]:
+            _keep_bounds(s)
         _compare(s, uint64(full), there)
-        if k > 0:
+        if k > 0 and weights.shape[0]:
+            _weigh(s, here, weights, sorted_weights)
+            accumulate(sorted_weights, cumulative)
+            _walk(s.bucketed, cumulative, n, levels, out[k - 1])
+        elif k > 0:
             _pick(s.bucketed, ranks, out[k - 1])
         n_big = _start(s.ends, s.big)
+    return out
 
 
 @njit(cache=True, nogil=True)
 def step_quantiles(values, weights, levels, out):
-    if weights.shape[0]:
-        for k in range(values.shape[0]):
-            _weighted(values[k], weights, levels, out[k])
-    else:
-        _order_statistics(values[:, np.newaxis], np.ones((values.shape[0], 1), values.dtype), levels, out)
-    return out
+    return _quantiles(values[:, np.newaxis], np.ones((values.shape[0], 1), values.dtype), weights, levels, out)
 
 
 @njit(cache=True, nogil=True)
 def projected_quantiles(points, directions, weights, levels, out):
-    if weights.shape[0]:
-        values = np.empty(points.shape[1], points.dtype)
-        for k in range(directions.shape[0]):
-            _project(points, directions[k], values)
-            _weighted(values, weights, levels, out[k])
-    else:
-        _order_statistics(points[np.newaxis], directions, levels, out)
-    return out
+    return _quantiles(points[np.newaxis], directions, weights, levels, out)

@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-LANES, NUMBERS, BLOCK = 4, 16, 16
+LANES, EIGHT, NUMBERS, BLOCK = 4, 8, 16, 16
 BYTES = 64 if get_host_cpu_features().get("avx512f") else 32  # of a register
 ROUNDS = 3
 
@@ -273,6 +273,20 @@ def project_and_number(typing, points, direction, i, scale, values, numbers, j):
         return context.get_dummy_value()
 
     return types.void(points, direction, i, scale, values, numbers, j), write
+
+
+@intrinsic
+def count_up_to(typing, array, i, number):
+    """How many of the eight numbers from ``array[i]`` on are not above the given one, as uint64."""
+
+    def write(context, builder, signature, values):
+        start = _data(context, builder, signature.args[0], values[0])
+        kind, size = _vector(array.dtype, EIGHT), array.dtype.bitwidth // 8
+        numbers = builder.load(_address(builder, start, values[1], kind), align=size)
+        below = builder.fcmp_ordered("<=", numbers, _spread(builder, values[2], kind))
+        return builder.zext(builder.ctpop(builder.bitcast(below, ir.IntType(EIGHT))), ir.IntType(64))
+
+    return types.uint64(array, i, number), write
 
 
 @intrinsic
