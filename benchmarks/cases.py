@@ -33,6 +33,7 @@ SIZE = 256
 N_DIRECTIONS = 256
 N_RADII = 850
 N_QUANTILES = 256
+CLOUD_SIZE = 5000
 PEN = 2.5 / 256
 LARGE_END = 3
 ROW_SECONDS = 0.1
@@ -254,22 +255,67 @@ def sorted_quantiles(points, directions, ranks):
     return np.sort(directions @ points.T, axis=1)[:, ranks]
 
 
-def cloud(shape, dtype, quick):
-    n, levels = 5000, reference_levels(1000)
+def sorted_in_place(points, directions, ranks):
+    """Return a function that does the same in memory of its own, which a call finds as the last one left it."""
+    values = np.empty((len(directions), len(points)), points.dtype)
+    out = np.empty((len(directions), len(ranks)), points.dtype)
+
+    def call():
+        np.matmul(directions, points.T, out=values)
+        values.sort(axis=1)
+        return np.take(values, ranks, axis=1, out=out, mode="clip")
+
+    return call
+
+
+def cloud_and_directions(shape, dtype):
     rng = np.random.default_rng(0)
-    points = (rng.normal(size=(n, 3)) if shape == "normal" else torus(rng, n)).astype(dtype)
-    directions = fibonacci(N_DIRECTIONS).astype(dtype)
-    ranks = np.minimum((levels.values * n * (1 + 1e-12)).astype(int), n - 1)
+    points = rng.normal(size=(CLOUD_SIZE, 3)) if shape == "normal" else torus(rng, CLOUD_SIZE)
+    return points.astype(dtype), fibonacci(N_DIRECTIONS).astype(dtype)
+
+
+def cloud(shape, dtype, quick):
+    (points, directions), levels = cloud_and_directions(shape, dtype), reference_levels(1000)
+    ranks = np.minimum((levels.values * len(points) * (1 + 1e-12)).astype(int), len(points) - 1)
     ours = partial(step_quantiles, Atoms(points, None, directions, euclidean.phi), levels)
     theirs = partial(sorted_quantiles, points, directions, ranks)
-    ours_times, their_times = interleave([ours, theirs], quick)
+    in_place = sorted_in_place(points, directions, ranks)
+    ours_times, their_times, in_place_times = interleave([ours, theirs, in_place], quick)
     return record(
         f"{shape} cloud, {dtype}",
         f"1000 quantiles of 5000 points in R^3 ({shape}, {dtype}) in 256 directions against a matrix product, np.sort "
-        "and picking the same order statistics.",
+        "and picking the same order statistics; in place: into arrays that are used again.",
         ours_times,
         their_times,
         3,
+        in_place_ratio=median_ratio(ours_times, in_place_times),
+        difference=float(np.abs(ours() - theirs()).max()),
+        in_place_difference=float(np.abs(ours() - in_place()).max()),
+    )
+
+
+def weighted_quantiles(points, weights, directions, levels):
+    values = directions @ points.T
+    order = np.argsort(values, axis=1)
+    cumulative = np.cumsum(weights[order], axis=1)
+    bounds = levels * weights.sum()
+    return np.array(
+        [v[o[np.searchsorted(c, bounds, side="right")]] for v, o, c in zip(values, order, cumulative, strict=True)]
+    )
+
+
+def weighted_cloud(dtype, quick):
+    (points, directions), levels = cloud_and_directions("normal", dtype), reference_levels(1000)
+    weights = np.random.default_rng(1).random(len(points))
+    weights /= weights.sum()
+    ours = partial(step_quantiles, Atoms(points, weights, directions, euclidean.phi), levels)
+    theirs = partial(weighted_quantiles, points, weights, directions, levels.values)
+    ours_times, their_times = interleave([ours, theirs], quick)
+    return record(
+        f"weighted cloud, {dtype}",
+        f"The normal cloud with random weights ({dtype}) against np.argsort, np.cumsum and np.searchsorted.",
+        ours_times,
+        their_times,
         difference=float(np.abs(ours() - theirs()).max()),
     )
 
@@ -419,6 +465,8 @@ CASES = {
     "cloud_normal_float32": Case(partial(cloud, "normal", "float32")),
     "cloud_torus_float64": Case(partial(cloud, "torus", "float64")),
     "cloud_torus_float32": Case(partial(cloud, "torus", "float32")),
+    "cloud_weighted_float64": Case(partial(weighted_cloud, "float64")),
+    "cloud_weighted_float32": Case(partial(weighted_cloud, "float32")),
     "threads_drawings": Case(partial(two_threads, "image"), cores=2),
     "threads_clouds": Case(partial(two_threads, "euclidean"), cores=2),
     "threads_plain": Case(plain_loop, cores=2),

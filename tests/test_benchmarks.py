@@ -61,9 +61,11 @@ def test_a_case_is_a_dict_that_json_knows(name, monkeypatch):
     assert json.loads(json.dumps(result)) == result
 
 
-def test_np_sort_picks_the_same_order_statistics(monkeypatch):
-    result = load("cases", monkeypatch).CASES["cloud_torus_float64"].run(True)
-    assert result["extra"]["difference"] < 1e-12
+@pytest.mark.parametrize("name", ["cloud_torus_float64", "cloud_weighted_float64"])
+def test_numpy_finds_the_same_quantiles(name, monkeypatch):
+    extra = load("cases", monkeypatch).CASES[name].run(True)["extra"]
+    assert extra["difference"] < 1e-12
+    assert extra.get("in_place_difference", 0.0) < 1e-12
 
 
 def test_bars(monkeypatch):
