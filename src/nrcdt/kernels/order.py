@@ -38,6 +38,7 @@ BUCKETS_PER_VALUE = 0.75
 SAMPLE = 256
 OUTSIDE = 2.4  # width of the buckets outside the middle half, in quarters of the sample's range: a little beyond it
 FILL = 32  # the values are filled up to a multiple of this: of blocks, and of what the network takes in one step
+MORE_BUCKETS = 8  # for what the values are filled up with: so many that none is big
 LINE = 64  # bytes of a line of the cache
 MASK, S16, S32, S48 = uint64(0xFFFF), uint64(16), uint64(32), uint64(48)
 
@@ -82,13 +83,13 @@ def _stride(n):
 
 @njit(cache=True, nogil=True)
 def _n_buckets(n):
-    return max(16, min(int(n * BUCKETS_PER_VALUE), 65534))
+    return max(16, min(int(n * BUCKETS_PER_VALUE), 65535 - MORE_BUCKETS))
 
 
 @njit(cache=True, nogil=True)
 def _scratch(n, like):
     full, delay = _filled(n, FILL), 2 * ROUNDS * 2 * BYTES // like.itemsize
-    n_ends = _filled(_n_buckets(n) + 1, BLOCK)
+    n_ends = _filled(_n_buckets(n) + MORE_BUCKETS, BLOCK)
     numbers, room = _aligned(2 * full, np.empty(0, np.uint16)), _aligned(full + 2 * delay, like)
     room[:] = np.inf
     return Scratch(
@@ -194,7 +195,7 @@ def _throw(s, here, points, direction, scale, n, there):
             _throw_four(s.words[j // uint64(4)], s.values, j, s.ends, s.bucketed)
     for j in range(there + uint64(n), there + full):
         s.values[j] = np.inf
-        s.numbers[j] = np.uint16(_n_buckets(n))
+        s.numbers[j] = np.uint16(_n_buckets(n) + j % MORE_BUCKETS)
 
 
 @njit(cache=True, nogil=True)
