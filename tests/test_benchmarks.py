@@ -61,11 +61,13 @@ def test_a_case_is_a_dict_that_json_knows(name, monkeypatch):
     assert json.loads(json.dumps(result)) == result
 
 
-@pytest.mark.parametrize("name", ["cloud_torus_float64", "cloud_weighted_float64"])
-def test_numpy_finds_the_same_quantiles(name, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "differences"),
+    [("cloud_torus_float64", ["difference", "in_place_difference"]), ("cloud_weighted_float64", ["difference"])],
+)
+def test_numpy_finds_the_same_quantiles(name, differences, monkeypatch):
     extra = load("cases", monkeypatch).CASES[name].run(True)["extra"]
-    assert extra["difference"] < 1e-12
-    assert extra.get("in_place_difference", 0.0) < 1e-12
+    assert max(extra[key] for key in differences) < 1e-12
 
 
 def test_bars(monkeypatch):
