@@ -24,6 +24,7 @@ from .vectors import (
     BLOCK,
     BYTES,
     EIGHT,
+    NUMBERS,
     ROUNDS,
     compare_neighbours,
     count_up_to,
@@ -46,8 +47,9 @@ MASK, S16, S32, S48 = uint64(0xFFFF), uint64(16), uint64(32), uint64(48)
 class Scratch(NamedTuple):
     """Arrays that every direction uses again.
 
-    `values` and the numbers of their buckets, one by one and in words of four, are kept for two directions. The network
-    writes in front of what it reads, so `room` begins earlier than `bucketed`.
+    `values` and the numbers of their buckets, one by one and in words of four, are kept for two directions. `ends` are
+    those of the buckets while they are filled; `bounds` keeps them for the weights. The network writes in front of what
+    it reads, so `room` begins earlier than `bucketed`.
     """
 
     sampled: FloatArray
@@ -89,7 +91,7 @@ def _n_buckets(n):
 @njit(cache=True, nogil=True)
 def _scratch(n, like):
     full, delay = _filled(n, FILL), 2 * ROUNDS * 2 * BYTES // like.itemsize
-    n_ends = _filled(_n_buckets(n) + MORE_BUCKETS, BLOCK)
+    n_ends = _filled(_n_buckets(n) + MORE_BUCKETS, NUMBERS)
     numbers, room = _aligned(2 * full, np.empty(0, np.uint16)), _aligned(full + 2 * delay, like)
     room[:] = np.inf
     return Scratch(
@@ -222,10 +224,10 @@ def _start(ends, big):
     """Turn the sizes of the buckets into their starts; list the big buckets and return how many they are."""
     total = uint32(0)
     n_big = 0
-    for b in range(uint64(0), uint64(ends.shape[0]), uint64(BLOCK)):
+    for b in range(uint64(0), uint64(ends.shape[0]), uint64(NUMBERS)):
         total, above = running_sum(ends, b, total, uint32(BIG_BUCKET))
         if above:
-            for lane in range(BLOCK):
+            for lane in range(NUMBERS):
                 if (above >> lane) & 1:
                     big[n_big] = b + uint64(lane)
                     n_big += 1
@@ -277,13 +279,7 @@ def _keep_bounds(s):
 @njit(cache=True, nogil=True)
 def _behind(values, start, end, x):
     """The first place from `start` up to `end` with a sorted value above x."""
-    while start < end:
-        middle = (start + end) // uint64(2)
-        if values[middle] <= x:
-            start = middle + uint64(1)
-        else:
-            end = middle
-    return start
+    return start + uint64(np.searchsorted(values[start:end], x, side="right"))
 
 
 @njit(cache=True, nogil=True)
