@@ -126,6 +126,10 @@ def test_shadow_quantiles_close_to_an_axis(rng, n_radii):
     np.testing.assert_allclose(fast, slow, atol=1e-13)
 
 
+def falling_heaps(n, sizes):
+    return np.array([np.arange(n) // size - np.arange(n) % size / 1e4 for size in sizes])
+
+
 CLOUDS = {
     "normal": lambda rng, n: rng.normal(size=(4, n)),
     "ties": lambda rng, n: rng.integers(0, 5, (4, n)).astype(float),
@@ -133,9 +137,9 @@ CLOUDS = {
     "outliers": lambda rng, n: rng.standard_cauchy((4, n)) ** 3,
     "two heaps": lambda rng, n: rng.normal(size=(4, n)) * 1e-6 + rng.integers(0, 2, (4, n)),
     "sorted": lambda rng, n: np.sort(rng.normal(size=(4, n)), axis=1),
-    "falling in heaps of 6 to 9": lambda rng, n: np.array(
-        [np.arange(n) // k - np.arange(n) % k / 1e4 for k in range(6, 10)]
-    ),
+    "falling in heaps of 6 to 9": lambda rng, n: falling_heaps(n, (6, 7, 8, 9)),
+    "falling in heaps of 15 to 80": lambda rng, n: falling_heaps(n, (15, 17, 33, 80)),
+    "far away on one side": lambda rng, n: np.where(np.arange(n) % 97 == 50, 1e6, rng.normal(size=(4, n))),
 }
 
 

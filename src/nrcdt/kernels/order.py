@@ -1,9 +1,9 @@
 """Order statistics of many projections.
 
 The values are thrown into buckets of a few values each. Then a network that only compares neighbours runs over all of
-them, and is done after BIG_BUCKET phases; the few fuller buckets are sorted on their own first. The numbers of four
-buckets travel in one 64-bit word, which saves three loads in four; the values are filled up with infinities, which stay
-at the end.
+them, and is done after BIG_BUCKET phases; the few fuller buckets are sorted on their own first, by merging blocks. The
+numbers of four buckets travel in one 64-bit word, which saves three loads in four; the values are filled up with
+infinities, which stay at the end.
 
 Throwing and counting wait for stores to scattered places, projecting and comparing for arithmetic. So two directions
 are under way at a time: the next is projected while this one is thrown, and counted while this one is compared.
@@ -29,15 +29,19 @@ from .vectors import (
     compare_neighbours,
     count_up_to,
     extremes,
+    load_block,
+    merge_blocks,
     nothing_compared,
     project_and_number,
     running_sum,
+    sort_block,
+    store_block,
 )
 
 BIG_BUCKET = 1 + 2 * ROUNDS
 BUCKETS_PER_VALUE = 0.75
 SAMPLE = 256
-OUTSIDE = 2.4  # width of the buckets outside the middle half, in quarters of the sample's range: a little beyond it
+MARGIN, FAR = 1.1, 3.0  # buckets reach a little beyond the sample, but not further than so many times the middle
 FILL = 32  # the values are filled up to a multiple of this: of blocks, and of what the network takes in one step
 MORE_BUCKETS = 8  # for what the values are filled up with: so many that none is big
 LINE = 64  # bytes of a line of the cache
@@ -48,8 +52,9 @@ class Scratch(NamedTuple):
     """Arrays that every direction uses again.
 
     `values` and the numbers of their buckets, one by one and in words of four, are kept for two directions. `ends` are
-    those of the buckets while they are filled; `bounds` keeps them for the weights. The network writes in front of what
-    it reads, so `room` begins earlier than `bucketed`.
+    those of the buckets while they are filled; `bounds` keeps them for the weights. `big` says where big buckets start
+    and end, and `spare` is where they are merged. The network writes in front of what it reads, so `room` begins
+    earlier than `bucketed`.
     """
 
     sampled: FloatArray
@@ -60,6 +65,7 @@ class Scratch(NamedTuple):
     ends: IntArray
     bounds: IntArray
     big: IntArray
+    spare: FloatArray
     room: FloatArray
     bucketed: FloatArray
 
@@ -102,7 +108,8 @@ def _scratch(n, like):
         numbers.view(np.uint64),
         _aligned(n_ends, np.empty(0, np.uint32)),
         np.zeros(n_ends + 1, np.uint32),
-        np.empty(n_ends, np.uint32),
+        np.empty((n_ends + NUMBERS, 2), np.uint32),
+        np.empty(full, like.dtype),
         room,
         room[delay:],
     )
@@ -147,21 +154,23 @@ def _in_space(points, direction, room):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _lay(sample, n_buckets):
-    """Lay the buckets over the range of a sample: one width in the middle half of the range, another outside it.
+    """Lay the buckets over what a sample spans: one width in the middle, another outside it.
 
-    The middle gets half of the buckets, and more of them if it holds more of the sample. What is returned numbers the
-    values: the middle, half its width, buckets per unit outside, how many more inside, half of the buckets, the last.
+    The middle holds most of the sample but not its extremes, so that a few values far away do not widen all buckets. It
+    gets the more buckets, the more it holds. What is returned numbers the values: the middle, half its width, buckets
+    per unit outside, how many more inside, half of the buckets, the last.
     """
-    low, high = extremes(sample)
+    lowest, highest, low, high = extremes(sample)
     middle = 0.5 * (low + high)
-    reach = 0.25 * (high - low)
+    span, reach = max(highest - middle, middle - lowest), 0.5 * (high - low)
+    if not reach > 0.0:
+        reach = span if span > 0.0 else 1.0
     inside = 0
     for i in range(sample.shape[0]):
         inside += 1 if abs(sample[i] - middle) < reach else 0
-    share = max(0.5, min(0.15 + 0.7 * inside / sample.shape[0], 0.9))
-    if not reach > 0.0:
-        reach = 1.0
-    outer = (1.0 - share) * n_buckets / (OUTSIDE * reach)
+    share = 0.1 + 0.8 * inside / sample.shape[0]
+    end = max(min(MARGIN * span, FAR * reach), MARGIN * reach)
+    outer = (1.0 - share) * n_buckets / (2.0 * (end - reach))
     extra = share * n_buckets / (2.0 * reach) - outer
     kind = sample.dtype.type
     return kind(middle), kind(reach), kind(outer), kind(extra), kind(0.5 * n_buckets), kind(n_buckets - 1)
@@ -205,7 +214,6 @@ def _compare(s, full, there):
     """Run the network over the values in their buckets; count the buckets of the next direction."""
     one, four = uint32(1), uint64(4)
     width = uint64(2 * BYTES // s.room.itemsize)
-    s.ends[:] = uint32(0)
     compared = nothing_compared(s.room)
     for i in range(uint64(0), full, width):
         compared = compare_neighbours(compared, s.bucketed, s.room, i)
@@ -221,38 +229,59 @@ def _compare(s, full, there):
 
 @njit(cache=True, nogil=True)
 def _start(ends, big):
-    """Turn the sizes of the buckets into their starts; list the big buckets and return how many they are."""
-    total = uint32(0)
-    n_big = 0
+    """Turn the sizes of buckets into their starts; list where big buckets start and end, return how many there are."""
+    total, n_big, one = uint32(0), uint64(0), uint64(1)
     for b in range(uint64(0), uint64(ends.shape[0]), uint64(NUMBERS)):
         total, above = running_sum(ends, b, total, uint32(BIG_BUCKET))
         if above:
-            for lane in range(NUMBERS):
-                if (above >> lane) & 1:
-                    big[n_big] = b + uint64(lane)
-                    n_big += 1
+            for lane in range(uint64(0), uint64(NUMBERS)):  # without a branch: what is not big is written over
+                big[n_big, 0] = b + lane
+                n_big += (above >> lane) & one
+    for i in range(n_big):
+        b = uint64(big[i, 0])
+        big[i, 0], big[i, 1] = ends[b], ends[b + one]
     return n_big
 
 
 @njit(cache=True, nogil=True)
-def _sort_bucket(values, start, end):
-    if end - start > 64:
-        values[start:end].sort()
-        return
-    for i in range(start + 1, end):
-        x = values[i]
-        j = i
-        while j > start and values[j - 1] > x:
-            values[j] = values[j - 1]
-            j -= 1
-        values[j] = x
+def _merge(values, start, middle, end, out):
+    """Merge two sorted runs of whole blocks, which lie one behind the other, the second of which may be empty."""
+    block, i, j = uint64(BLOCK), start + uint64(BLOCK), middle
+    rest = load_block(values, start)
+    for k in range(start, end - block, block):
+        if j >= end or (i < middle and values[i] <= values[j]):
+            following, i = load_block(values, i), i + block
+        else:
+            following, j = load_block(values, j), j + block
+        done, rest = merge_blocks(rest, following)
+        store_block(done, out, k)
+    store_block(rest, out, end - block)
+
+
+@njit(cache=True, nogil=True)
+def _sort_blocks(values, spare):
+    """Sort whole blocks: each for itself first, then neighbouring runs are merged until there is one."""
+    n, run, source, target, moved = uint64(values.shape[0]), uint64(BLOCK), values, spare, False
+    for i in range(uint64(0), n, run):
+        sort_block(values, i)
+    while run < n:
+        for i in range(uint64(0), n, uint64(2) * run):
+            _merge(source, i, min(i + run, n), min(i + uint64(2) * run, n), target)
+        source, target, run, moved = target, source, uint64(2) * run, not moved
+    if moved:
+        values[:] = spare[:n]
 
 
 @njit(cache=True, nogil=True)
 def _sort_big(s, n_big):
+    """Sort the big buckets, in blocks; values of the next bucket may be sorted with them, as all of them are larger."""
     for i in range(n_big):
-        b = s.big[i]
-        _sort_bucket(s.bucketed, int(s.ends[b - 1]) if b > 0 else 0, int(s.ends[b]))
+        start = uint64(s.big[i, 0])
+        n = uint64(s.big[i, 1]) - start
+        if n <= uint64(BLOCK):
+            sort_block(s.bucketed, start)
+        else:
+            _sort_blocks(s.bucketed[start : start + uint64(_filled(n, BLOCK))], s.spare)
 
 
 @njit(cache=True, nogil=True)
@@ -320,7 +349,7 @@ def _quantiles(clouds, directions, weights, levels, out):
     s, full = _scratch(n, out), _filled(n, FILL)
     points, sample = _aligned(d * full, out).reshape(d, full), np.empty((d, s.sampled.shape[0]), out.dtype)
     sorted_weights, cumulative = np.empty(weights.shape[0]), np.full(weights.shape[0] + 2 + EIGHT, np.inf)
-    ranks, n_big = _ranks(levels, n), 0
+    ranks, n_big = _ranks(levels, n), uint64(0)
     for k in range(n_directions + 1):
         if k < clouds.shape[0]:
             _copy(clouds[k], points, sample)
@@ -330,9 +359,10 @@ def _quantiles(clouds, directions, weights, levels, out):
         scale = _lay(s.sampled, _n_buckets(n))
         rows, heading = _in_space(points, direction, s.projected)
         _throw(s, here, rows, heading, scale, n, there)
-        _sort_big(s, n_big)
         if weights.shape[0]:
             _keep_bounds(s)
+        s.ends[:] = uint32(0)
+        _sort_big(s, n_big)
         _compare(s, uint64(full), there)
         if k > 0 and weights.shape[0]:
             _weigh(s, here, weights, sorted_weights)

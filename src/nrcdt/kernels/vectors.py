@@ -25,11 +25,11 @@ _SHORTS = ir.VectorType(ir.IntType(16), BLOCK)
 
 
 class Vector(types.Type):
-    """As many numbers as fill a register: for variables of a kernel."""
+    """Some neighbouring numbers: for variables of a kernel."""
 
-    def __init__(self, dtype):
-        self.dtype, self.count = dtype, 8 * BYTES // dtype.bitwidth
-        super().__init__(f"Vector({dtype}, {self.count})")
+    def __init__(self, dtype, count):
+        self.dtype, self.count = dtype, count
+        super().__init__(f"Vector({dtype}, {count})")
 
 
 @register_model(Vector)
@@ -211,9 +211,36 @@ def running_sum(typing, counts, i, before, limit):
     return types.UniTuple(types.uint32, 2)(counts, i, before, limit), write
 
 
+def _exchanged(builder, numbers, distances):
+    """Compare every lane of a block with the one whose number differs by these bits; the smaller number goes first."""
+    for distance in distances:
+        lanes = [lane ^ distance for lane in range(BLOCK)]
+        others = _mix(builder, numbers, numbers, lanes)
+        low, high = _smaller(builder, numbers, others), _larger(builder, numbers, others)
+        numbers = _mix(builder, low, high, [lane + BLOCK * (lane > lanes[lane]) for lane in range(BLOCK)])
+    return numbers
+
+
+def _sorted(builder, numbers):
+    """Sort a block by a bitonic network, which merges sorted lanes, then pairs of them, fours and eights."""
+    for distances in ((1,), (3, 1), (7, 2, 1), (15, 4, 2, 1)):
+        numbers = _exchanged(builder, numbers, distances)
+    return numbers
+
+
+def _chosen(builder, numbers, choices):
+    """Halve a block four times, choosing one of two numbers, and return the last."""
+    for choose, half in zip(choices, (8, 4, 2, 1), strict=True):
+        numbers = choose(builder, *(_mix(builder, numbers, numbers, range(k, k + half)) for k in (0, half)))
+    return builder.extract_element(numbers, ir.Constant(ir.IntType(32), 0))
+
+
 @intrinsic
 def extremes(typing, array):
-    """The smallest and the largest of an array that is some blocks long."""
+    """The smallest and the largest of an array that is some blocks long, and both without regard to a few numbers.
+
+    Number k of every block is in sixteenth k. Of four sixteenths the one counts whose extreme is the least so.
+    """
 
     def write(context, builder, signature, values):
         numbers = context.make_array(signature.args[0])(context, builder, values[0])
@@ -227,15 +254,13 @@ def extremes(typing, array):
             block = builder.load(_address(builder, numbers.data, i, kind), align=size)
             builder.store(_smaller(builder, builder.load(low), block), low)
             builder.store(_larger(builder, builder.load(high), block), high)
-        ends = []
-        for choose, variable in ((_smaller, low), (_larger, high)):
-            lanes = builder.load(variable)
-            for half in (8, 4, 2, 1):
-                lanes = choose(builder, *(_mix(builder, lanes, lanes, range(k, k + half)) for k in (0, half)))
-            ends.append(builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0)))
+        low, high = builder.load(low), builder.load(high)
+        ends = [_chosen(builder, low, [_smaller] * 4), _chosen(builder, high, [_larger] * 4)]
+        ends += [_chosen(builder, low, [_larger] * 2 + [_smaller] * 2)]
+        ends += [_chosen(builder, high, [_smaller] * 2 + [_larger] * 2)]
         return context.make_tuple(builder, signature.return_type, ends)
 
-    return types.UniTuple(array.dtype, 2)(array), write
+    return types.UniTuple(array.dtype, 4)(array), write
 
 
 @intrinsic
@@ -276,6 +301,55 @@ def project_and_number(typing, points, direction, i, scale, values, numbers, j):
 
 
 @intrinsic
+def sort_block(typing, array, i):
+    """Sort the block of numbers from ``array[i]`` on."""
+
+    def write(context, builder, signature, values):
+        kind, size = _vector(array.dtype, BLOCK), array.dtype.bitwidth // 8
+        address = _address(builder, _data(context, builder, signature.args[0], values[0]), values[1], kind)
+        builder.store(_sorted(builder, builder.load(address, align=size)), address, align=size)
+        return context.get_dummy_value()
+
+    return types.void(array, i), write
+
+
+@intrinsic
+def load_block(typing, array, i):
+    """The block of numbers from ``array[i]`` on, as one variable."""
+    vector = Vector(array.dtype, BLOCK)
+
+    def write(context, builder, signature, values):
+        address = _address(builder, _data(context, builder, array, values[0]), values[1], _vector(array.dtype, BLOCK))
+        return builder.load(address, align=array.dtype.bitwidth // 8)
+
+    return vector(array, i), write
+
+
+@intrinsic
+def store_block(typing, block, array, i):
+    """Write a block of numbers to ``array[i]``."""
+
+    def write(context, builder, signature, values):
+        address = _address(builder, _data(context, builder, array, values[1]), values[2], _vector(array.dtype, BLOCK))
+        builder.store(values[0], address, align=array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(block, array, i), write
+
+
+@intrinsic
+def merge_blocks(typing, first, second):
+    """The smaller half of the numbers in two sorted blocks, and the larger half; both are sorted."""
+
+    def write(context, builder, signature, values):
+        a, b = values[0], _mix(builder, values[1], values[1], range(BLOCK - 1, -1, -1))
+        halves = [_exchanged(builder, half, (8, 4, 2, 1)) for half in (_smaller(builder, a, b), _larger(builder, a, b))]
+        return context.make_tuple(builder, signature.return_type, halves)
+
+    return types.UniTuple(first, 2)(first, second), write
+
+
+@intrinsic
 def count_up_to(typing, array, i, number):
     """How many of the eight numbers from ``array[i]`` on are not above the given one, as uint64."""
 
@@ -292,7 +366,7 @@ def count_up_to(typing, array, i, number):
 @intrinsic
 def nothing_compared(typing, like):
     """What `compare_neighbours` takes first: minus infinities of the dtype of an array."""
-    vector = Vector(like.dtype)
+    vector = Vector(like.dtype, 8 * BYTES // like.dtype.bitwidth)
 
     def write(context, builder, signature, values):
         lowest = ir.Constant(_vector(vector.dtype, vector.count), [float("-inf")] * vector.count)
