@@ -217,8 +217,9 @@ def _compare(s, full, there):
     compared = nothing_compared(s.room)
     for i in range(uint64(0), full, width):
         compared = compare_neighbours(compared, s.bucketed, s.room, i)
-        for j in range(there + i, there + i + width, four):
-            word = s.words[j // four]
+        first = (there + i) // four
+        for q in range(uint64(0), width // four):
+            word = s.words[first + q]
             s.ends[word & MASK] += one
             s.ends[(word >> S16) & MASK] += one
             s.ends[(word >> S32) & MASK] += one
@@ -286,7 +287,7 @@ def _sort_big(s, n_big):
 
 @njit(cache=True, nogil=True)
 def _ranks(levels, n):
-    ranks = np.empty(levels.shape[0], np.int64)
+    ranks = np.empty(levels.shape[0], np.uint32)
     for j in range(levels.shape[0]):
         ranks[j] = min(int(levels[j] * n * (1.0 + STEP_TOLERANCE)), n - 1)
     return ranks
@@ -294,7 +295,7 @@ def _ranks(levels, n):
 
 @njit(cache=True, nogil=True)
 def _pick(values, ranks, out):
-    for j in range(ranks.shape[0]):
+    for j in range(uint64(0), uint64(ranks.shape[0])):
         out[j] = values[ranks[j]]
 
 
