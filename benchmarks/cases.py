@@ -135,9 +135,23 @@ def random_ink(n_inked):
     return image.reshape(SIZE, SIZE)
 
 
+def normal(rng, n):
+    return rng.normal(size=(n, 3))
+
+
 def torus(rng, n):
     u, v = rng.uniform(0, 2 * np.pi, (2, n))
     return np.stack([(2 + np.cos(v)) * np.cos(u), (2 + np.cos(v)) * np.sin(u), np.sin(v)], axis=1)
+
+
+def outliers(rng, n):
+    """A normal cloud, but one point in a thousand is a thousand times as far away."""
+    return normal(rng, n) * np.where(np.arange(n) % 1000 == 0, 1000, 1)[:, np.newaxis]
+
+
+def clusters(rng, n):
+    """Ten normal clouds, each a sixtieth as wide as their centres are apart."""
+    return 0.05 * normal(rng, n) + 3 * normal(rng, 10)[np.arange(n) % 10]
 
 
 def per_ray_features(images, directions, levels):
@@ -268,14 +282,14 @@ def sorted_in_place(points, directions, ranks):
     return call
 
 
-def cloud_and_directions(shape, dtype):
-    rng = np.random.default_rng(0)
-    points = rng.normal(size=(CLOUD_SIZE, 3)) if shape == "normal" else torus(rng, CLOUD_SIZE)
+def cloud_and_directions(draw_points, dtype):
+    points = draw_points(np.random.default_rng(0), CLOUD_SIZE)
     return points.astype(dtype), fibonacci(N_DIRECTIONS).astype(dtype)
 
 
-def cloud(shape, dtype, quick):
-    (points, directions), levels = cloud_and_directions(shape, dtype), reference_levels(1000)
+def cloud(draw_points, bar, dtype, quick):
+    (points, directions), levels = cloud_and_directions(draw_points, dtype), reference_levels(1000)
+    shape = draw_points.__name__
     ranks = np.minimum((levels.values * len(points) * (1 + 1e-12)).astype(int), len(points) - 1)
     ours = partial(step_quantiles, Atoms(points, None, directions, euclidean.phi), levels)
     theirs = partial(sorted_quantiles, points, directions, ranks)
@@ -287,7 +301,7 @@ def cloud(shape, dtype, quick):
         "and picking the same order statistics; in place: into arrays that are used again.",
         ours_times,
         their_times,
-        3,
+        bar,
         in_place_ratio=median_ratio(ours_times, in_place_times),
         difference=float(np.abs(ours() - theirs()).max()),
         in_place_difference=float(np.abs(ours() - in_place()).max()),
@@ -305,7 +319,7 @@ def weighted_quantiles(points, weights, directions, levels):
 
 
 def weighted_cloud(dtype, quick):
-    (points, directions), levels = cloud_and_directions("normal", dtype), reference_levels(1000)
+    (points, directions), levels = cloud_and_directions(normal, dtype), reference_levels(1000)
     weights = np.random.default_rng(1).random(len(points))
     weights /= weights.sum()
     ours = partial(step_quantiles, Atoms(points, weights, directions, euclidean.phi), levels)
@@ -461,10 +475,14 @@ CASES = {
     "dense_astra_float32": Case(partial(dense_astra, "float32"), "astra"),
     "dense_skimage_float64": Case(partial(dense_skimage, "float64"), "skimage"),
     "dense_skimage_float32": Case(partial(dense_skimage, "float32"), "skimage"),
-    "cloud_normal_float64": Case(partial(cloud, "normal", "float64")),
-    "cloud_normal_float32": Case(partial(cloud, "normal", "float32")),
-    "cloud_torus_float64": Case(partial(cloud, "torus", "float64")),
-    "cloud_torus_float32": Case(partial(cloud, "torus", "float32")),
+    "cloud_normal_float64": Case(partial(cloud, normal, 3, "float64")),
+    "cloud_normal_float32": Case(partial(cloud, normal, 3, "float32")),
+    "cloud_torus_float64": Case(partial(cloud, torus, 3, "float64")),
+    "cloud_torus_float32": Case(partial(cloud, torus, 3, "float32")),
+    "cloud_outliers_float64": Case(partial(cloud, outliers, None, "float64")),
+    "cloud_outliers_float32": Case(partial(cloud, outliers, None, "float32")),
+    "cloud_clusters_float64": Case(partial(cloud, clusters, None, "float64")),
+    "cloud_clusters_float32": Case(partial(cloud, clusters, None, "float32")),
     "cloud_weighted_float64": Case(partial(weighted_cloud, "float64")),
     "cloud_weighted_float32": Case(partial(weighted_cloud, "float32")),
     "threads_drawings": Case(partial(two_threads, "image"), cores=2),

@@ -63,7 +63,12 @@ def test_a_case_is_a_dict_that_json_knows(name, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "differences"),
-    [("cloud_torus_float64", ["difference", "in_place_difference"]), ("cloud_weighted_float64", ["difference"])],
+    [
+        ("cloud_torus_float64", ["difference", "in_place_difference"]),
+        ("cloud_outliers_float64", ["difference", "in_place_difference"]),
+        ("cloud_clusters_float64", ["difference", "in_place_difference"]),
+        ("cloud_weighted_float64", ["difference"]),
+    ],
 )
 def test_numpy_finds_the_same_quantiles(name, differences, monkeypatch):
     extra = load("cases", monkeypatch).CASES[name].run(True)["extra"]
