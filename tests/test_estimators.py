@@ -301,12 +301,19 @@ def test_extreme_sizes(rng):
     weighted = nrcdt([(cloud, np.full(50, 1e307))], "euclidean", **SMALL)
     np.testing.assert_allclose(weighted, nrcdt([cloud], "euclidean", **SMALL))
     for scale in (1e160, 1e-170):
-        with pytest.raises(ValueError, match=r"X\[1\] must have a size between 1e-100 and 1e\+100; got"):
+        with pytest.raises(ValueError, match=r"X\[1\] must have a size between 1e-100 and 1e\+100 in float64; got"):
             nrcdt([cloud, cloud * scale], "euclidean", **SMALL)
+    single, weights = (cloud / np.abs(cloud).max()).astype(np.float32), rng.random(50)
+    large = rcdt([(single * np.float32(0.9e36), weights)], "euclidean", **SMALL)
+    np.testing.assert_allclose(large / 0.9e36, rcdt([(single, weights)], "euclidean", **SMALL), atol=1e-5)
+    with pytest.raises(ValueError, match=r"X\[0\] must have a size between 1e-100 and 1e\+36 in float32; got 2e\+38"):
+        nrcdt([single * np.float32(2e38)], "euclidean", **SMALL)
     assert np.isfinite(nrcdt([(cloud * 1e25).astype(np.float32)], "circular", **SMALL)).all()
 
 
 def test_phi_must_be_finite(rng):
+    with pytest.raises(ValueError, match=r"phi of every point and direction must have a size between .*Choose other"):
+        nrcdt([rng.normal(size=(9, 3))], (lambda x, d: d @ x.T * 1e300, np.eye(3)))
     with pytest.raises(ValueError, match="phi of every point and direction must be finite; got NaN"):
         nrcdt([rng.normal(size=(9, 3))], (lambda x, d: d @ x.T * np.nan, np.eye(3)))
     with pytest.raises(ValueError, match="directions must be unit vectors"):

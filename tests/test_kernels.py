@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nrcdt.directions import circle
-from nrcdt.kernels import cpu, kernels_for, reference
+from nrcdt.kernels import cpu, kernels_for, order, reference
 
 LEVELS = {m: np.arange(1, m + 1) / (m + 1) for m in (1, 7, 40)} | {4: np.array([0.001, 0.002, 0.6, 0.999])}
 
@@ -153,6 +153,28 @@ def test_step_quantiles(rng, kind, n, dtype):
             out = np.empty((4, len(levels)), dtype)
             expected = reference.step_quantiles(values, weights, levels, out.copy())
             np.testing.assert_array_equal(cpu.step_quantiles(values, weights, levels, out), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_value_has_its_place(rng, dtype):
+    """Buckets are in the order of the values down to the last bit, also next to values far larger."""
+    nearly_equal = np.array([1, -1, 0.1, 0.3 - 0.2, 0.1 * 3 - 0.2, 0.1 + 0.2, 0.3])
+    for n in range(12, 412):
+        values = np.stack(
+            [np.exp(8 * rng.normal(size=n)), rng.choice(nearly_equal, n), np.sort(rng.standard_cauchy(n))]
+        )
+        levels, values = (np.arange(n) + 0.5) / n, values.astype(dtype)
+        placed = cpu.step_quantiles(values, np.empty(0), levels, np.empty_like(values))
+        np.testing.assert_array_equal(placed, np.sort(values, axis=1))
+
+
+@pytest.mark.parametrize("n", [300, 5000, 30000])
+@pytest.mark.parametrize("place", [0, -1])
+def test_one_value_far_away_does_not_widen_the_buckets(rng, n, place):
+    cloud, n_sampled = rng.random((1, n)), order._scratch(n, np.empty(0)).sampled.shape[0]
+    cloud[0, place], sample = 1e6, np.empty((1, n_sampled))
+    order._copy(cloud, np.empty((1, n)), sample)
+    assert 0.3 < order._lay(sample[0], 1000)[1] < 0.6
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .kernels import kernels_for
-from .measures import Cloud, as_floats, check_finite, check_image, check_points, positive_integer
+from .measures import Cloud, as_floats, check_finite, check_image, check_points, check_size, positive_integer
 from .slices import Array, Atoms, Bins, Shadows
 from .spaces import euclidean
 
@@ -164,7 +164,7 @@ def step_quantiles(atoms: Atoms, levels: Levels, out: Array | None = None) -> Ar
         directions = np.ascontiguousarray(atoms.directions, dtype)
         return np.asarray(kernels.projected_quantiles(points, directions, weights, levels.values, out))
     values = np.ascontiguousarray(atoms.phi(atoms.points, atoms.directions), dtype)
-    check_finite(values, "phi of every point and direction")
+    check_size(values, "phi of every point and direction")
     expected = (len(atoms.directions), len(atoms.points))
     if values.shape != expected:
         raise ValueError(

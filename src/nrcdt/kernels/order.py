@@ -117,14 +117,18 @@ def _scratch(n, like):
 
 @njit(cache=True, nogil=True)
 def _copy(cloud, points, sample):
-    """Copy the points, whose coordinates are rows, and a sample of them, filled up with the first."""
+    """Copy the points, whose coordinates are rows, and a sample of them, which goes round until it is full."""
     n = cloud.shape[1]
     stride = _stride(n)
     for r in range(cloud.shape[0]):
         for i in range(n):
             points[r, i] = cloud[r, i]
+        place = 0
         for i in range(sample.shape[1]):
-            sample[r, i] = cloud[r, i * stride if i * stride < n else 0]
+            sample[r, i] = cloud[r, place]
+            place += stride
+            if place >= n:
+                place -= n
 
 
 @njit(cache=True, nogil=True)
@@ -157,8 +161,8 @@ def _lay(sample, n_buckets):
     """Lay the buckets over what a sample spans: one width in the middle, another outside it.
 
     The middle holds most of the sample but not its extremes, so that a few values far away do not widen all buckets. It
-    gets the more buckets, the more it holds. What is returned numbers the values: the middle, half its width, buckets
-    per unit outside, how many more inside, half of the buckets, the last.
+    gets the more buckets, the more it holds, and no fewer per unit than there are outside. What is returned numbers the
+    values: the middle, half its width, buckets per unit outside, how many more inside, half of the buckets, the last.
     """
     lowest, highest, low, high = extremes(sample)
     middle = 0.5 * (low + high)
@@ -170,8 +174,8 @@ def _lay(sample, n_buckets):
         inside += 1 if abs(sample[i] - middle) < reach else 0
     share = 0.1 + 0.8 * inside / sample.shape[0]
     end = max(min(MARGIN * span, FAR * reach), MARGIN * reach)
-    outer = (1.0 - share) * n_buckets / (2.0 * (end - reach))
-    extra = share * n_buckets / (2.0 * reach) - outer
+    outer = min((1.0 - share) * n_buckets / (2.0 * (end - reach)), 0.5 * n_buckets / end)
+    extra = max((0.5 * n_buckets - outer * end) / reach, 0.0)
     kind = sample.dtype.type
     return kind(middle), kind(reach), kind(outer), kind(extra), kind(0.5 * n_buckets), kind(n_buckets - 1)
 

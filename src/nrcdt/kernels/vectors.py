@@ -268,8 +268,8 @@ def project_and_number(typing, points, direction, i, scale, values, numbers, j):
     """Write the inner products of a block of points to ``values[j]``, and which buckets they are for to ``numbers[j]``.
 
     The block begins at place i of the rows of `points`, which are coordinates, three at most; `direction` is three
-    numbers, zero where there is no row. The six numbers of `scale` lay the buckets. Every step is monotone also when
-    rounded, so buckets are in the order of the values.
+    numbers, zero where there is no row. The six numbers of `scale` lay the buckets; none of those per unit is negative,
+    so that every step is monotone also when rounded, and buckets are in the order of the values.
     """
 
     def write(context, builder, signature, arguments):

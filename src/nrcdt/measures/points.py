@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..slices import Array
-from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, samples_of
+from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, check_size, samples_of
 
 ROTATION_TOLERANCE = 1e-4
 
@@ -18,15 +18,6 @@ class Cloud(NamedTuple):
 
     points: Array
     weights: Array | None
-
-
-def _check_size(points: Array, name: str) -> None:
-    """Refuse coordinates whose squares would leave the range of floating point numbers."""
-    size = max(map(abs, check_finite(points, name)))
-    if size > 0 and not SMALLEST < size < LARGEST:
-        raise ValueError(
-            f"{name} must have a size between {SMALLEST:g} and {LARGEST:g}; got {size:g}. Choose other units."
-        )
 
 
 def _weighted(sample: Any, name: str) -> tuple[Any, Array | None]:
@@ -96,7 +87,7 @@ def check_points(
         points = as_floats(raw, name)
         if points.ndim == 0 or len(points) == 0:
             raise ValueError(f"{name} must hold at least one point; got shape {points.shape}. Drop the sample.")
-        _check_size(points, name)
+        check_size(points, name)
         clouds.append(_drop_weightless(convert(points, name), weights))
     return clouds
 

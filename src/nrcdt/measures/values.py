@@ -13,6 +13,7 @@ from ..slices import Array
 
 RANK_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 SMALLEST, LARGEST = 1e-100, 1e100
+LARGEST_SINGLE = 1e36  # of float32: inner products and differences of coordinates stay in its range
 
 
 def positive_integer(value: Any, name: str, advice: str) -> int:
@@ -53,6 +54,17 @@ def check_finite(array: Array, name: str) -> tuple[float, float]:
         kind = "NaN" if math.isnan(low) else "infinity"
         raise ValueError(f"{name} must be finite; got {kind}. Replace these values or drop the sample.")
     return low, high
+
+
+def check_size(numbers: Array, name: str) -> None:
+    """Refuse numbers whose inner products or squares would leave the range of floating point numbers."""
+    size = max(map(abs, check_finite(numbers, name)))
+    largest = LARGEST_SINGLE if numbers.dtype == np.float32 else LARGEST
+    if size > 0 and not SMALLEST < size < largest:
+        raise ValueError(
+            f"{name} must have a size between {SMALLEST:g} and {largest:g} in {numbers.dtype}; got {size:g}. "
+            "Choose other units."
+        )
 
 
 def is_rows(X: Any) -> bool:
