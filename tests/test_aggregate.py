@@ -153,7 +153,9 @@ def test_empty_lists():
 
 
 def test_functions_must_keep_the_samples(quantiles):
-    with pytest.raises(ValueError, match=r"must return shape \(n_samples, n_features\); got \(8,\) for 3 samples"):
+    with pytest.raises(
+        ValueError, match=r"must return shape \(n_samples, n_features\); got \(8,\) from lambda for 3 samples"
+    ):
         aggregate(quantiles, find_aggregations(lambda q: q[0, 0]), weights(5), circle(5))
 
 

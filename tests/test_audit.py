@@ -293,7 +293,7 @@ def test_command_with_clouds(tmp_path, rng, small):
     settings = ("--frame", "whitened", "--aggregate", "max", "--aggregate", "mean_abs", "--target", 0.5)
     code, output = run(tmp_path, "-o", tmp_path / "out", "--samples", 2, *settings)
     assert code == 1
-    assert "plane.npy: the sample must have 3 coordinates like the first file; got 2" in output
+    assert "plane.npy: the sample must have 3 coordinates like other files; got 2" in output
     assert 'frame="whitened", aggregate=["max", "mean_abs"])' in output
 
 

@@ -69,7 +69,7 @@ def test_bad_files_are_named_and_the_rest_goes_on(tmp_path, scans, drawings):
     assert "5 written" in result.output
     assert "2 failed" in result.output
     assert re.search(r"corrupt\.png: the picture must be a whole PNG", result.output)
-    assert re.search(r"empty \[1\]\.png: the picture must have ink; got none with --ink auto", result.output)
+    assert re.search(r"empty \[1\]\.png: the picture must have ink; got none with --ink auto. Drop the", result.output)
     table = features_of(tmp_path / "a.parquet")
     np.testing.assert_allclose(table.loc[str(scans / "deep.png")], table.loc[str(scans / "0.png")], rtol=1e-9)
 
@@ -185,6 +185,18 @@ def test_wrong_paths(tmp_path, scans):
         assert message in result.output
 
 
+@pytest.mark.parametrize("n_good", [2, 12])
+def test_a_stray_first_file_costs_only_itself(tmp_path, n_good):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "0.npy", rng.normal(size=(40, 2)))
+    for i in range(n_good):
+        np.save(tmp_path / f"good{i}.npy", rng.normal(size=(40, 3)))
+    result = run("features", tmp_path, "-o", tmp_path / "a.npz", *SMALL)
+    assert result.exit_code == 1
+    assert "0.npy: the sample must have 3 coordinates like other files; got 2. Run once" in result.output
+    assert f"{n_good} written" in result.output
+
+
 def test_features_of_clouds(tmp_path):
     points = np.random.default_rng(0).normal(size=(3, 40, 2))
     folder = tmp_path / "clouds"
@@ -200,7 +212,7 @@ def test_features_of_clouds(tmp_path):
     assert result.exit_code == 1
     assert "d.npy: the sample must span all 2 dimensions; got points on a line" in result.output
     assert "e.npy: the sample must be finite; got NaN" in result.output
-    assert "f.npy: the sample must have 2 coordinates like the first file; got 3" in result.output
+    assert "f.npy: the sample must have 2 coordinates like other files; got 3. Run once" in result.output
     expected = NRCDT("euclidean", aggregate="tv", **SETTINGS).fit_transform(samples)
     np.testing.assert_allclose(features_of(tmp_path / "a.parquet"), expected, rtol=1e-12)
 

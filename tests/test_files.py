@@ -268,6 +268,9 @@ def test_damaged_meshes_are_refused(tmp_path, name, content):
 
 def test_empty_meshes_and_counts_are_refused(tmp_path):
     (tmp_path / "a.obj").write_text("# nothing\n")
+    (tmp_path / "flat.obj").write_text("v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n")
+    with pytest.raises(ValueError, match="must have three coordinates per vertex; got 2"):
+        read_mesh(tmp_path / "flat.obj")
     with pytest.raises(ValueError, match="the mesh must have vertices"):
         read_mesh(tmp_path / "a.obj")
     with pytest.raises(ValueError, match="n_samples must be a positive integer"):

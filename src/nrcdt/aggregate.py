@@ -267,8 +267,8 @@ def aggregate(
         block = np.asarray(aggregation.function(quantiles, direction_weights, directions))
         if block.ndim != 2 or len(block) != len(quantiles):
             raise ValueError(
-                f"the aggregation {aggregation.name} must return shape (n_samples, n_features); got {block.shape} "
-                f"for {len(quantiles)} samples. Collapse axis 1 only."
+                f"aggregate must return shape (n_samples, n_features); got {block.shape} from {aggregation.name} for "
+                f"{len(quantiles)} samples. Collapse axis 1 only, as lambda q: q.max(axis=1) does."
             )
         blocks.append(block.astype(quantiles.dtype, copy=False))
     return blocks

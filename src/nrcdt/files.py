@@ -339,6 +339,11 @@ def read_mesh(path: Path | str, n_samples: int | None = None) -> Array:
     vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(getattr(mesh, "faces", ()))
     if vertices.size == 0:
         raise ValueError("the mesh must have vertices; got none. Drop the file or export it again.")
+    if vertices.shape[1] != 3:
+        raise ValueError(
+            f"the mesh must have three coordinates per vertex; got {vertices.shape[1]}. Export it again in 3-D, "
+            "or pass its points as a cloud, such as a .csv file."
+        )
     if n_samples is None:
         return np.unique(vertices, axis=0) if len(faces) else vertices
     if not len(faces) or not mesh.area > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 BATCH_SAMPLES = 32
 BATCH_BYTES = 256_000_000
+VOTES = 9
 
 
 def gather(paths: list[Path]) -> tuple[list[Path], int]:
@@ -81,8 +83,10 @@ def reader(kind: Kind, ink: str, surface: int | None) -> Callable[[Path], Any]:
 
 def _with_ink(image: Array, ink: str) -> Array:
     if not image.any():
-        other = "light" if ink == "dark" else "dark"
-        raise ValueError(f"the picture must have ink; got none with --ink {ink}. Try --ink {other}, or leave it out.")
+        remedy = (
+            "Drop the file" if ink == "auto" else f"Try --ink {'light' if ink == 'dark' else 'dark'}, or leave it out"
+        )
+        raise ValueError(f"the picture must have ink; got none with --ink {ink}. {remedy}.")
     return image
 
 
@@ -106,7 +110,8 @@ def walk(files: list[Path], work: Work, read: Callable[[Path], Any]) -> None:
 class Work:
     """Samples on their way to a table, a batch at a time.
 
-    The scales of several aggregations are roots of mean squares over all samples: they are applied at the end.
+    The dimension that most of the first samples have is asked of all; until it is settled they wait. The scales of
+    several aggregations are roots of mean squares over all samples: they are applied at the end.
     """
 
     def __init__(self, space: str, aggregations: list[str], settings: dict[str, Any]) -> None:
@@ -118,26 +123,37 @@ class Work:
         self.dimension: int | None = None
         self.names: list[str] = []
         self._rows: list[Array] = []
+        self._waiting: list[tuple[Path, Any, int]] = []
         self._batch: list[tuple[Path, Any]] = []
         self._n_bytes = 0
 
     def check(self, sample: Any) -> int:
         """Return the dimension of a sample, or raise a ValueError that says what is wrong with it."""
-        dimension = self.space.dimension(self.space.check([sample])[0])
-        if self.dimension not in (None, dimension):
-            raise ValueError(
-                f"the sample must have {self.dimension} coordinates like the first file; got {dimension}. "
-                "Run once for each dimension."
-            )
-        return dimension
+        return self.space.dimension(self.space.check([sample])[0])
 
     def take(self, path: Path, sample: Any, dimension: int) -> None:
-        """Put a checked sample into the batch; the first one settles the dimension."""
-        if self.dimension is None:
-            # Fitted to a sample that is surely good: whatever goes wrong here is wrong with the settings.
-            self.model.fit([_good_sample(self.space.densities, dimension)])
-            self.model.scales_[:] = 1
-            self.dimension = dimension
+        """Put a checked sample into the batch, or let it wait for the dimension to be settled."""
+        if self.dimension is not None:
+            self._put(path, sample, dimension)
+            return
+        self._waiting.append((path, sample, dimension))
+        if len(self._waiting) == VOTES:
+            self._settle()
+
+    def _settle(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        self.dimension = Counter(dimension for _, _, dimension in waiting).most_common(1)[0][0]
+        # Fitted to a sample that is surely good: whatever goes wrong here is wrong with the settings.
+        self.model.fit([_good_sample(self.space.densities, self.dimension)])
+        self.model.scales_[:] = 1
+        for one in waiting:
+            self._put(*one)
+
+    def _put(self, path: Path, sample: Any, dimension: int) -> None:
+        if dimension != self.dimension:
+            rule = f"the sample must have {self.dimension} coordinates like other files; got {dimension}."
+            report(path, ValueError(f"{rule} Run once for each dimension."))
+            return
         self._batch.append((path, sample))
         self._n_bytes += (sample[0] if isinstance(sample, tuple) else sample).nbytes
         if len(self._batch) == BATCH_SAMPLES or self._n_bytes > BATCH_BYTES:
@@ -145,6 +161,8 @@ class Work:
 
     def flush(self) -> None:
         """Transform the batch; if that fails, one by one, to find out whose fault it was."""
+        if self._waiting:
+            self._settle()
         batch, self._batch, self._n_bytes = self._batch, [], 0
         try:
             self._transform(batch)

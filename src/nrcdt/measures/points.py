@@ -121,7 +121,7 @@ def _coordinates(points: Array, name: str) -> Array:
     if points.ndim != 2 or points.shape[1] < 2:
         raise ValueError(
             f"{name} must be a cloud of shape (n_points, d) with d at least 2; got shape {points.shape}. "
-            "One row per point, one column per coordinate."
+            "One row per point, one column per coordinate; one cloud with weights goes as [(points, weights)]."
         )
     return points
 
