@@ -335,7 +335,7 @@ def weighted_cloud(dtype, quick):
 
 
 def two_threads(space, quick):
-    n = 16 if quick else 64
+    n = 16 if quick and space != "image" else 64  # few drawings are done before the second thread has begun
     if space == "image":
         batch, settings = np.tile(line_drawings(8), (n // 8, 1, 1)), {"n_radii": N_RADII}
         what = f"Features of {n} line drawings (8 different ones)"
