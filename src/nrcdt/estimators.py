@@ -252,7 +252,7 @@ class NRCDT(_Slicer):
         median and quantile range), its shift, one shift and scale for the whole measure, nothing.
     aggregate : str, function, pair (eta, H), or a list of these
         How directions are collapsed: "max", "abs_max", "abs_min", "abs_range", "range", "tv", "mean", "mean_abs",
-        "std", "angular_quantiles" or "spectrum". All but the first six need ``frame="whitened"`` to be unchanged by
+        "std", "angular_quantiles", "spectrum" or "bispectrum". All but the first six need ``frame="whitened"`` to be unchanged by
         shears. Blocks of a list are concatenated, each divided by its root mean square over the samples of `fit`.
     reference : "uniform", a continuous distribution of `scipy.stats`, or its name
         Reference measure of the transport.
