@@ -243,6 +243,11 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__)).strip("<>")
 
 
+def row_sizes(block: Array) -> Array:
+    """Root mean square of each row, as a column of float64."""
+    return np.asarray(np.sqrt(np.mean(np.square(block, dtype=np.float64), axis=1, keepdims=True)))
+
+
 def block_scales(blocks: list[Array]) -> Array:
     """Root mean square of each block, which makes blocks comparable; one where there is a single block."""
     if len(blocks) == 1:

@@ -11,14 +11,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .aggregate import Aggregation, block_scales, find_aggregations, join_blocks
+from .aggregate import Aggregation, block_scales, find_aggregations, join_blocks, row_sizes
 from .measures import as_floats, images_from_rows, is_rows
 from .slices import Array
 from .spaces import find_space
 from .transform import (
     Plan,
-    dtype_of,
     feature_blocks,
+    gather,
     inverse_rcdt,
     make_plan,
     quantile_array,
@@ -114,12 +114,7 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (n_samples, n_directions, n_quantiles)
         """
         measures, plan = self._fitted(X)
-        dtype = np.result_type(*set(map(dtype_of, measures)))
-        out, n = np.empty((len(measures), len(plan.directions), len(plan.levels.values)), dtype), 0
-        for part in walk(measures, plan, lambda chunk: quantile_array(chunk, plan), self.n_jobs):
-            out[n : n + len(part)] = part
-            n += len(part)
-        return out
+        return gather(measures, plan, lambda chunk: quantile_array(chunk, plan), self.n_jobs)
 
 
 class RCDT(_Slicer):
@@ -322,10 +317,9 @@ class NRCDT(_Slicer):
         measures, plan = self._fit_plan(X)
         aggregations = find_aggregations(self.aggregate)
         refuse_directions(aggregations, plan.directions, plan.space)
-        needed = measures if len(aggregations) > 1 else measures[:1]
-        blocks = self._blocks(needed, plan, aggregations)
-        self.block_sizes_ = [block.shape[1] for block in blocks]
-        self.scales_ = block_scales(blocks)
+        first = next(walk(measures[:1], plan, lambda chunk: feature_blocks(chunk, plan, aggregations), self.n_jobs))
+        self.block_sizes_ = [block.shape[1] for block in first]
+        self.scales_ = np.ones(1) if len(aggregations) == 1 else self._scales(measures, plan, aggregations)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -336,11 +330,13 @@ class NRCDT(_Slicer):
         def features(chunk: Sequence[Any]) -> Array:
             return join_blocks(feature_blocks(chunk, plan, aggregations), self.scales_)
 
-        return np.concatenate(list(walk(measures, plan, features, self.n_jobs)))
+        return gather(measures, plan, features, self.n_jobs)
 
-    def _blocks(self, measures: list[Any], plan: Plan, aggregations: list[Aggregation]) -> list[Array]:
-        parts = walk(measures, plan, lambda chunk: feature_blocks(chunk, plan, aggregations), self.n_jobs)
-        return [np.concatenate(block) for block in zip(*parts, strict=True)]
+    def _scales(self, measures: list[Any], plan: Plan, aggregations: list[Aggregation]) -> Array:
+        def sizes(chunk: Sequence[Any]) -> Array:
+            return np.hstack([row_sizes(block) for block in feature_blocks(chunk, plan, aggregations)])
+
+        return block_scales(list(gather(measures, plan, sizes, self.n_jobs).T))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return one name per feature: aggregation and position."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -204,6 +204,18 @@ def walk(
 
     n_threads = thread_count(n_jobs, len(measures))
     return share(one, _chunks(measures, plan, n_threads), n_threads)
+
+
+def gather(measures: Sequence[Any], plan: Plan, stage: Callable[[Sequence[Any]], Array], n_jobs: int | None) -> Array:
+    """Walk, and put the results into one array as they come, so that none is held twice."""
+    parts = walk(measures, plan, stage, n_jobs)
+    first = next(parts)
+    out = np.empty((len(measures), *first.shape[1:]), np.result_type(*set(map(dtype_of, measures))))
+    n = 0
+    for part in chain([first], parts):
+        out[n : n + len(part)] = part
+        n += len(part)
+    return out
 
 
 def _chunks(measures: Sequence[Any], plan: Plan, n_threads: int) -> Iterator[tuple[int, int]]:
