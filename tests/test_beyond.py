@@ -67,7 +67,7 @@ def test_frequencies_that_directions_cannot_tell_are_zero(rng):
 def test_where_there_is_no_bispectrum(rng):
     with pytest.raises(ValueError, match="n_frequencies must be a positive integer; got 0"):
         bispectrum(0)
-    with pytest.raises(ValueError, match="'bispectrum' must have directions in order around a circle"):
+    with pytest.raises(ValueError, match="'bispectrum' must have directions in order around a whole circle"):
         nrcdt(rng.normal(size=(1, 20, 3)), "euclidean", aggregate=bispectrum())
     uneven = circle(12)[[0, 1, 2, 3, 4, 5, 7, 8]]
     with pytest.raises(ValueError, match="'bispectrum' must have directions spread evenly"):

@@ -235,7 +235,7 @@ def test_an_aggregation_that_does_not_fit_the_dimension_is_a_wrong_setting(tmp_p
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(9, 3)))
     result = run("features", tmp_path, "-o", tmp_path / "a.csv", "--aggregate", "tv")
     assert result.exit_code == 2
-    assert "aggregate 'tv' must have directions in order around a circle" in result.output
+    assert "aggregate 'tv' must have directions in order around a whole circle" in result.output
 
 
 def test_features_of_meshes(tmp_path):

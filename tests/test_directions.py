@@ -53,6 +53,9 @@ def test_order_around_the_circle():
     assert run_around(np.roll(circle(12), 5, axis=0))
     assert run_around(0.7 * circle(12))
     assert run_around(circle(12)[[0, 1, 2, 5, 8]])
+    assert run_around(circle(2))
+    for n in (4, 5, 12, 256):
+        assert not run_around(circle(2 * n)[:n])
     assert not run_around(circle(12)[[0, 2, 1, 3, 4]])
     assert not run_around(np.concatenate([circle(6), circle(6)]))
     assert not run_around(shells(12, 2, (0.5, 1.0)))

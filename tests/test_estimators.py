@@ -137,6 +137,39 @@ def test_lists_are_scaled_by_what_was_seen_in_fit(rng):
     np.testing.assert_allclose(features[:, 12:], plain / scale)
     np.testing.assert_allclose(model.scales_[1], scale)
     assert NRCDT(**SMALL).fit(images).scales_ == [1.0]
+    one = NRCDT(aggregate=["tv"], **SMALL).fit(images[:4])
+    np.testing.assert_array_equal(one.transform(images), features[:, 12:])
+
+
+def test_fit_keeps_no_features(rng, monkeypatch):
+    monkeypatch.setattr("nrcdt.transform.CHUNK_BYTES", 50_000)
+    images = rng.random((300, 6, 6))
+    model = NRCDT(n_directions=8, n_quantiles=400, aggregate=["max", "tv", "mean"])
+    model.fit(images[:1])
+    tracemalloc.start()
+    model.fit(images)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < model.transform(images).nbytes / 4
+
+
+@pytest.mark.parametrize("frame", ["fixed", "whitened"])
+@pytest.mark.parametrize("normalize", ["standardize", "median", "center", "global"])
+def test_float32_clouds_far_from_the_origin_lose_nothing_more(rng, frame, normalize):
+    """As exact as moving the mean to the origin by hand, which single precision coordinates allow."""
+    cloud = (rng.normal(size=(300, 3)) + 30_000).astype(np.float32)
+    wide = cloud.astype(np.float64)
+    settings = {"frame": frame, "normalize": normalize} | SMALL
+    far = nrcdt([cloud, (cloud, rng.random(300))], "euclidean", **settings)
+    np.testing.assert_allclose(far[0], nrcdt([wide], "euclidean", **settings)[0], atol=2e-6)
+    slices = rcdt([cloud], "euclidean", **SMALL)[0]
+    np.testing.assert_allclose(slices, rcdt([wide], "euclidean", **SMALL)[0], rtol=1e-6)
+
+
+def test_small_angles_survive_float32(rng):
+    close = Rotation.from_rotvec(1e-3 * rng.normal(size=(60, 3))).as_quat(scalar_first=True)
+    settings = {"space": "rotation", "directions": [[1.0, 0, 0, 0]], "n_quantiles": 59}
+    np.testing.assert_allclose(rcdt([close.astype(np.float32)], **settings), rcdt([close], **settings), atol=1e-8)
 
 
 def test_quantiles_for_whoever_asks(rng):

@@ -121,7 +121,7 @@ def test_pairs_promise_only_what_is_known():
 
 def test_mistakes():
     with pytest.raises(
-        ValueError, match=r"'tv' must have directions in order around a circle; got .* the rotation space"
+        ValueError, match=r"'tv' must have directions in order around a whole circle; got .* the rotation space"
     ):
         invariance("rotation", aggregate="tv")
     with pytest.raises(ValueError, match=r"'spectrum' must have directions spread evenly .* the circular space"):

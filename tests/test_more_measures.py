@@ -93,7 +93,7 @@ def test_rows_of_a_table_are_signals_and_lists_may_be_ragged(rng):
 
 def test_the_group_of_signals_and_what_the_line_does_not_have(signal):
     assert invariance("signal") == "affine maps of the line"
-    with pytest.raises(ValueError, match="in order around a circle"):
+    with pytest.raises(ValueError, match="in order around a whole circle"):
         nrcdt([signal], "signal", aggregate="tv")
     model = RCDT("signal", **FEW).fit([signal])
     with pytest.raises(ValueError, match="inverse_transform must have space='image'"):

@@ -209,7 +209,7 @@ def test_invariance_under_affine_maps_of_images(rng, aggregate):
 
 def test_infimum_is_minus_the_supremum_at_the_other_level(rng):
     image = rng.random((2, 9, 9))
-    features = nrcdt(image, n_directions=32, aggregate=["max"], n_quantiles=31)
+    features = nrcdt(image, n_directions=32, aggregate="max", n_quantiles=31)
     lowest = nrcdt(image, n_directions=32, n_quantiles=31, aggregate=lambda quantiles: quantiles.min(axis=1))
     np.testing.assert_allclose(lowest, -features[:, ::-1], atol=1e-12)
 

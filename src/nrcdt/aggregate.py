@@ -249,17 +249,13 @@ def row_sizes(block: Array) -> Array:
 
 
 def block_scales(blocks: list[Array]) -> Array:
-    """Root mean square of each block, which makes blocks comparable; one where there is a single block."""
-    if len(blocks) == 1:
-        return np.ones(1)
+    """Root mean square of each block, which makes blocks comparable."""
     scales = np.sqrt([np.mean(np.square(block, dtype=np.float64)) for block in blocks])
     return np.where(scales > 0, scales, 1.0)
 
 
 def join_blocks(blocks: list[Array], scales: Array) -> Array:
     """Divide blocks by their scales and put them side by side."""
-    if len(blocks) == 1:
-        return blocks[0]
     return np.hstack([block / block.dtype.type(scale) for block, scale in zip(blocks, scales, strict=True)])
 
 

@@ -95,13 +95,17 @@ def rotations(n: int) -> Array:
 
 
 def run_around(directions: Array) -> bool:
-    """Tell whether plane directions go around the origin once, in order, at one distance: what `tv` needs."""
+    """Tell whether plane directions go around the origin once, in order, at one distance: what `tv` needs.
+
+    Those of half a circle do not: the last of them is no neighbour of the first.
+    """
     if directions.ndim != 2 or directions.shape[1] != 2 or len(directions) < 2:
         return False
     radii = np.linalg.norm(directions, axis=1)
     angles = np.arctan2(directions[:, 1], directions[:, 0])
-    steps = np.diff(angles, append=angles[:1]) % (2 * np.pi)
-    once = abs(min(steps.sum(), (-steps % (2 * np.pi)).sum()) - 2 * np.pi) < 1e-6
+    steps = np.diff(angles, append=angles[:1])
+    ways = [way % (2 * np.pi) for way in (steps, -steps)]
+    once = any(abs(way.sum() - 2 * np.pi) < 1e-6 and way.max() < np.pi + 1e-6 for way in ways)
     return bool(np.ptp(radii) < 1e-9 * radii.max() and once)
 
 

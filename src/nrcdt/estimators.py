@@ -319,7 +319,8 @@ class NRCDT(_Slicer):
         refuse_directions(aggregations, plan.directions, plan.space)
         first = next(walk(measures[:1], plan, lambda chunk: feature_blocks(chunk, plan, aggregations), self.n_jobs))
         self.block_sizes_ = [block.shape[1] for block in first]
-        self.scales_ = np.ones(1) if len(aggregations) == 1 else self._scales(measures, plan, aggregations)
+        in_list = isinstance(self.aggregate, list)
+        self.scales_ = self._scales(measures, plan, aggregations) if in_list else np.ones(1)
         return self
 
     def transform(self, X: Any) -> Array:

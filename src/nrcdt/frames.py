@@ -42,6 +42,19 @@ def mean_and_covariance(measure: Array | Cloud) -> tuple[Array, Array]:
     return _image_moments(measure)
 
 
+def centred(cloud: Cloud) -> Cloud:
+    """Move the mean of a cloud to the origin, dtype kept.
+
+    Examples
+    --------
+    >>> centred(Cloud(np.array([[1e9], [1e9 + 2]]), None)).points
+    array([[-1.],
+           [ 1.]])
+    """
+    points = cloud.points.astype(np.float64)
+    return cloud._replace(points=(points - np.average(points, axis=0, weights=cloud.weights)).astype(cloud.points.dtype))
+
+
 def _image_moments(image: Array) -> tuple[Array, Array]:
     side = pixel_side(image.shape)
     y, x = (side * (np.arange(n) - (n - 1) / 2) for n in image.shape)

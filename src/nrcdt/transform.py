@@ -11,8 +11,8 @@ import numpy as np
 
 from .aggregate import Aggregation, aggregate
 from .directions import evenly_spread, run_around, unit_vectors
-from .frames import FRAMES, sight, whitening
-from .measures import as_floats, check_finite, check_shape, float_type, floats, positive_integer
+from .frames import FRAMES, centred, sight, whitening
+from .measures import Cloud, as_floats, check_finite, check_shape, float_type, floats, positive_integer
 from .normalize import NORMALIZATIONS, Normalization, SampleError, normalize, refuse_flat
 from .quantiles import (
     Levels,
@@ -121,7 +121,7 @@ def refuse_directions(aggregations: Sequence[Aggregation], directions: Array, sp
     for one in aggregations:
         if "circle" in one.needs and not run_around(directions):
             raise ValueError(
-                f"aggregate {one.name!r} must have directions in order around a circle; "
+                f"aggregate {one.name!r} must have directions in order around a whole circle; "
                 f"got directions of shape {directions.shape} in the {space.name} space. "
                 "Use 'max', or plane directions sorted by angle."
             )
@@ -146,6 +146,8 @@ def quantile_array(measures: Sequence[Any], plan: Plan) -> Array:
 
 
 def _fill_quantiles(measure: Any, plan: Plan, out: Array) -> None:
+    if isinstance(measure, Cloud) and not plan.space.densities and _ignores_shifts(plan):
+        measure = centred(measure)  # far from the origin inner products would lose digits
     if plan.frame == "fixed":
         _slice(measure, plan, plan.directions, out)
         return
@@ -153,6 +155,10 @@ def _fill_quantiles(measure: Any, plan: Plan, out: Array) -> None:
     _slice(measure, plan, seen.directions, out)
     out -= seen.shifts[:, np.newaxis]
     out *= seen.stretches[:, np.newaxis]
+
+
+def _ignores_shifts(plan: Plan) -> bool:
+    return plan.space.linear and (plan.frame == "whitened" or plan.normalization is not None)
 
 
 def _slice(measure: Any, plan: Plan, directions: Array, out: Array) -> None:

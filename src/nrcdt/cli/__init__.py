@@ -206,15 +206,15 @@ def audit(
         raise typer.Exit(SOME_FAILED)
 
 
-def _chosen(aggregate: list[str] | None, frame: str) -> list[str]:
-    """Check the names of a frame and of aggregations; return the latter, each once."""
+def _chosen(aggregate: list[str] | None, frame: str) -> str | list[str]:
+    """Check the names of a frame and of aggregations; return the latter, each once, and a single one by itself."""
     from ..aggregate import AGGREGATIONS
     from ..frames import FRAMES
 
     chosen = list(dict.fromkeys(aggregate or ["max"]))
     check_choice("--aggregate", chosen, AGGREGATIONS)
     check_choice("--frame", [frame], FRAMES)
-    return chosen
+    return chosen if len(chosen) > 1 else chosen[0]
 
 
 def _cut_reader(read: Callable[[Path], Any], kind: Kind) -> Callable[[Path], Any]:
@@ -228,8 +228,7 @@ def _audit(work: KeptWork, paths: list[Path], **settings: Any) -> Any:
     from ..audit import audit as run
     from ..audit.files import class_names
 
-    names = work.model.aggregate
-    settings["aggregate"] = names if len(names) > 1 else names[0]
+    settings["aggregate"] = work.model.aggregate
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=ERRORS, transient=True) as progress:
         bar = progress.add_task("audit", total=None)

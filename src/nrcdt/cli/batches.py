@@ -114,12 +114,12 @@ class Work:
     several aggregations are roots of mean squares over all samples: they are applied at the end.
     """
 
-    def __init__(self, space: str, aggregations: list[str], settings: dict[str, Any]) -> None:
+    def __init__(self, space: str, aggregate: str | list[str], settings: dict[str, Any]) -> None:
         from ..estimators import NRCDT
         from ..spaces import find_space
 
         self.space = find_space(space)
-        self.model = NRCDT(space, aggregate=aggregations, **settings)
+        self.model = NRCDT(space, aggregate=aggregate, **settings)
         self.dimension: int | None = None
         self.names: list[str] = []
         self._rows: list[Array] = []
@@ -188,7 +188,10 @@ class Work:
 
         from ..aggregate import block_scales, join_blocks
 
-        blocks = np.split(np.concatenate(self._rows), np.cumsum(self.model.block_sizes_)[:-1], axis=1)
+        rows = np.concatenate(self._rows)
+        if isinstance(self.model.aggregate, str):
+            return rows
+        blocks = np.split(rows, np.cumsum(self.model.block_sizes_)[:-1], axis=1)
         return join_blocks(blocks, block_scales(blocks))
 
 
@@ -202,8 +205,8 @@ def _good_sample(densities: bool, dimension: int) -> Array:
 class KeptWork(Work):
     """Keeps the samples that could be read and transformed."""
 
-    def __init__(self, space: str, aggregations: list[str], settings: dict[str, Any]) -> None:
-        super().__init__(space, aggregations, settings)
+    def __init__(self, space: str, aggregate: str | list[str], settings: dict[str, Any]) -> None:
+        super().__init__(space, aggregate, settings)
         self.paths: list[Path] = []
         self.samples: list[Any] = []
 

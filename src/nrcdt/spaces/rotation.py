@@ -9,8 +9,13 @@ from ..slices import Array, Atoms
 
 
 def phi(points: Array, directions: Array) -> Array:
-    """Angles between rotations in [0, pi], of shape (n_directions, n_points); q and -q are the same rotation."""
-    cosines = sum(points[:, a] * directions[:, a, np.newaxis] for a in range(4))
+    """Angles between rotations in [0, pi], of shape (n_directions, n_points); q and -q are the same rotation.
+
+    Small angles are lost where cosines are rounded: in float32, a thousandth of a radian.
+    """
+    wide = points.astype(np.float64)
+    wide /= np.linalg.norm(wide, axis=1, keepdims=True)
+    cosines = sum(wide[:, a] * directions[:, a, np.newaxis] for a in range(4))
     return np.asarray(2 * np.arccos(np.minimum(np.abs(cosines), 1)), dtype=points.dtype)
 
 
