@@ -126,6 +126,17 @@ def test_shadow_quantiles_close_to_an_axis(rng, n_radii):
     np.testing.assert_allclose(fast, slow, atol=1e-13)
 
 
+def test_where_nothing_may_be_cached_kernels_still_compile(tmp_path):
+    """Without a folder of its own numba refuses to compile what asks for a cache."""
+    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
+    environment |= {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator", "TMPDIR": str(tmp_path)}
+    for name in ("cpu", "lines"):
+        code = f"from nrcdt.kernels import compiled; print(compiled({name!r}).__name__)"
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.stdout == f"nrcdt.kernels.{name}\n", done.stderr
+        assert list(tmp_path.iterdir()) == []
+
+
 def falling_heaps(n, sizes):
     return np.array([np.arange(n) // size - np.arange(n) % size / 1e4 for size in sizes])
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_filter1d, median_filter
 
+from ..kernels import compiled
 from ..slices import Array
 from .paper import Residual, blocks, smoothed
 
@@ -88,12 +89,10 @@ def line_strengths(image: Array, slopes: Array, share: float, floor: float = -np
     The strength is that of the second weakest tenth of a line: a stroke that follows it for half of its length does not
     count. Lines with two tenths below `floor` get 0.
     """
-    from ..kernels.lines import line_scores
-
     height, width = image.shape
     lean = int(np.ceil(np.abs(slopes).max() * height / 2))
     out = np.empty((len(slopes), width + 2 * lean))
-    return np.asarray(line_scores(image, slopes, share * min(height, width), floor, out))
+    return np.asarray(compiled("lines").line_scores(image, slopes, share * min(height, width), floor, out))
 
 
 def _thresholds(scores: Array) -> Array:
@@ -176,15 +175,13 @@ def _take_out(image: Array, bands: Array, line: Line, noise: float) -> None:
 
 def _path(image: Array, line: Line) -> tuple[Array, Array]:
     """Rows in which a winding line is on the sheet, and its column in each; both of shape (n_rows, 1)."""
-    from ..kernels.lines import track
-
     height, width = image.shape
     middle = line.start + line.slope * (np.arange(height) - (height - 1) / 2)
     rows = np.flatnonzero((middle > -WANDER) & (middle < width - 1 + WANDER))[:, np.newaxis]
     straight = np.rint(middle[rows]).astype(int)
     columns = np.clip(straight + np.arange(-WANDER, WANDER + 1), 0, width - 1)
     strip = np.clip(gaussian_filter1d(image[rows, columns], 1.0, axis=1), 0, BRIGHTEST)
-    path = track(gaussian_filter1d(strip, 2.0, axis=0), PRICE)
+    path = compiled("lines").track(gaussian_filter1d(strip, 2.0, axis=0), PRICE)
     return rows, straight + path[:, np.newaxis] - WANDER
 
 
@@ -199,8 +196,6 @@ def _half_width(strip: Array) -> int:
 
 def _other_ink(strip: Array, noise: float) -> Array:
     """What a strip holds besides the line, without its outermost columns: ink that outshines it, ink that crosses."""
-    from ..kernels.lines import bridged
-
     strip = gaussian_filter(strip, SMOOTH)
     inner = strip[:, SIDE:-SIDE]
     line = np.clip(median_filter(inner, (min(STRIPE, len(inner)), 1), mode="nearest"), 0, None)
@@ -208,6 +203,6 @@ def _other_ink(strip: Array, noise: float) -> Array:
     above = (inner - line) * gain
     above[above < np.maximum(FAINT, OUTSTANDING * noise * gain)] = 0
     left, right = strip[:, :SIDE].mean(axis=1), strip[:, -SIDE:].mean(axis=1)
-    joined = np.minimum(bridged(left, right, inner.shape[1], STEEPEST, np.zeros(inner.shape)), inner)
+    joined = np.minimum(compiled("lines").bridged(left, right, inner.shape[1], STEEPEST, np.zeros(inner.shape)), inner)
     joined[joined < FAINT] = 0
     return np.asarray(np.maximum(joined, above).clip(None, 1))
