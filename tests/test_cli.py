@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 import sys
@@ -125,14 +126,51 @@ def test_several_aggregations_do_not_depend_on_batches(tmp_path, scans, monkeypa
     assert list(table.columns) == list(model.get_feature_names_out())
 
 
+def test_clouds_are_not_overwritten_and_tables_not_read_as_clouds(tmp_path):
+    rng = np.random.default_rng(0)
+    np.savetxt(tmp_path / "a.csv", rng.normal(size=(30, 2)), delimiter=",")
+    before = (tmp_path / "a.csv").read_bytes()
+    result = run("features", tmp_path, "-o", tmp_path / "a.csv", *SMALL)
+    assert result.exit_code == 2
+    assert "must not replace what is no table of features" in result.output
+    assert (tmp_path / "a.csv").read_bytes() == before
+    for _ in range(2):
+        result = run("features", tmp_path, "-o", tmp_path / "table.csv", *SMALL)
+        assert (result.exit_code, "1 written" in result.output) == (0, True)
+
+
+def test_options_for_other_files_are_refused(tmp_path, scans):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(30, 2)))
+    result = run("features", tmp_path / "a.npy", "-o", tmp_path / "a.csv", "--ink", "dark")
+    assert "--ink must be left out for files of kind cloud; got dark. It is for pictures." in result.output
+    result = run("features", scans, "-o", tmp_path / "a.csv", "--surface", 100)
+    assert "--surface must be left out for files of kind image; got 100. It is for meshes." in result.output
+
+
+def test_what_may_not_be_read_is_named(tmp_path, scans, monkeypatch):
+    (scans / "locked").mkdir()
+    (scans / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    os_walk = os.walk
+
+    def walk(top, onerror):
+        onerror(PermissionError(13, "Permission denied", str(scans / "locked")))
+        return os_walk(top)
+
+    monkeypatch.setattr("os.walk", walk)
+    result = run("features", scans, "-o", tmp_path / "a.csv", *SMALL)
+    assert result.exit_code == 1
+    assert "locked: the folder must be readable; got none of its files. Change its permissions." in result.output
+    assert "gone.png: the file must be readable; got: No such file or directory. Check where it is" in result.output
+
+
 def test_nothing_to_write(tmp_path):
     (tmp_path / "a.png").write_bytes(b"nonsense")
     old = tmp_path / "old.csv"
-    old.write_text("precious")
+    old.write_text("path,max_0\nprecious,1\n")
     result = run("features", tmp_path / "a.png", "-o", old)
     assert result.exit_code == 2
     assert "0 written, 1 failed" in result.output
-    assert old.read_text() == "precious"
+    assert old.read_text() == "path,max_0\nprecious,1\n"
 
 
 def test_a_failed_write_leaves_the_old_table(tmp_path, scans, monkeypatch):

@@ -63,6 +63,14 @@ def test_transparent_parts_are_white_paper(tmp_path):
     np.testing.assert_array_equal(read_image(tmp_path / "a.png"), pixels[..., 3].astype(float))
 
 
+def test_white_ink_on_transparent_paper_is_seen(tmp_path):
+    pixels = np.full((10, 10, 4), 255, dtype=np.uint8)
+    pixels[..., 3] = 0
+    pixels[2:4, 2:8, 3] = 255
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png"), pixels[..., 3].astype(float))
+
+
 def test_camera_orientation_is_applied(tmp_path, drawing):
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -152,6 +160,9 @@ def test_arrays(tmp_path):
         ("a.xyz", "0 1.5\n\n2   -3\n 4E-3 5\n", False),
         ("a.txt", "# x y weight\n0 1.5 1\n2 -3 2\n4e-3 5 3\n", True),
         ("a.txt", "0\t1.5\n2\t-3\n4e-3\t5", False),
+        ("a.csv", "A vase, 3 cm\nx,y,weight\nmm,mm,g\n0,1.5,1\n2,-3,2\n4e-3,5,3\n", True),
+        ("a.csv", "A vase, of old\nx,y\n0,1.5\n2,-3\n4e-3,5\n", False),
+        ("a.csv", "id,x,y\n1,0,1.5\n2,2,-3\n3,4e-3,5\n", False),
     ],
 )
 def test_text(tmp_path, name, text, weighted):
@@ -173,6 +184,9 @@ def test_missing_numbers_stay_missing(tmp_path):
         ("1,2\n3,four\n", "the table must hold as many numbers in every row"),
         ("1,,2\n3,,4\n", "the table must hold as many numbers in every row"),
         ("x,y\n", "the table must hold at least one row"),
+        ("x,y,name\n1,2,cup\n", "got words in each, such as '1,2,cup'. Leave out columns of words"),
+        ("x,y,z,weight\nNA,1,2,3\n4,5,6,7\n", "the table must have numbers in every row; got 'NA' in one. Mend"),
+        ("2\nvase\nC 1 2 3\nC 4 5 6\n", r"every row; got [^;`]*\. Mend that row"),
         (b"\xff\xfe\x00\x81", "the table must hold as many numbers in every row"),
     ],
 )
@@ -195,6 +209,8 @@ def test_bad_arrays(tmp_path):
     with ZipFile(tmp_path / "text.npz", "w") as archive:
         archive.writestr("points.txt", "1 2")
     (tmp_path / "cut.npy").write_bytes((tmp_path / "flat.npy").read_bytes()[:-8])
+    Image.new("L", (3, 3)).save(tmp_path / "picture.png")
+    (tmp_path / "picture.png").rename(tmp_path / "picture.npy")
     messages = {
         "objects.npy": "the file must hold whole arrays of numbers",
         "words.npy": "the points must be real numbers",
@@ -204,6 +220,7 @@ def test_bad_arrays(tmp_path):
         "damaged.npz": "the file must hold whole arrays of numbers",
         "text.npz": "the archive must hold `points`, or a single array; got nothing",
         "cut.npy": "the file must hold whole arrays of numbers",
+        "picture.npy": "the file must hold whole arrays of numbers; got objects, or no array file. Save it again",
     }
     for name, message in messages.items():
         with pytest.raises(ValueError, match=message):
@@ -288,7 +305,7 @@ def test_collect_walks_folders_and_keeps_the_order_of_files(tmp_path):
     for name in ("b/two.png", "b/one.PNG", "b/deep/x.tif", "b/notes.md", "b/.hidden/y.png", "b/._one.png", "z.png"):
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_bytes(b"")
-    found, left_out = collect([tmp_path / "z.png", tmp_path / "b", tmp_path / "b/two.png"])
+    found, left_out, _ = collect([tmp_path / "z.png", tmp_path / "b", tmp_path / "b/two.png"])
     assert left_out == []
     assert [path.relative_to(tmp_path).as_posix() for path in found] == [
         "z.png",
@@ -305,7 +322,7 @@ def test_a_folder_stands_for_its_pictures_then_meshes_then_points(tmp_path):
     (tmp_path / "vase.ply").write_bytes(b"")
     assert [path.name for path in collect([tmp_path])[0]] == ["vase.ply"]
     (tmp_path / "scan.png").write_bytes(b"")
-    found, left_out = collect([tmp_path])
+    found, left_out, _ = collect([tmp_path])
     assert [path.name for path in found] == ["scan.png"]
     assert [path.name for path in left_out] == ["vase.ply", "list.csv", "points.npy"]
     assert [path.name for path in collect([tmp_path, tmp_path / "vase.ply"])[1]] == ["list.csv", "points.npy"]

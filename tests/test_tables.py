@@ -1,3 +1,5 @@
+import errno
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,6 +56,40 @@ def test_a_complete_write_replaces_the_old_table(tmp_path, suffix):
     write_features(path, NAMES, COLUMNS, FEATURES)
     write_features(path, NAMES[:1], COLUMNS, FEATURES[:1])
     assert read(path)[0] == NAMES[:1]
+
+
+@pytest.mark.parametrize("suffix", list(tables.WRITERS))
+def test_only_tables_of_features_are_replaced(tmp_path, suffix):
+    path = tmp_path / f"precious{suffix}"
+    for content in (b"path,date,place\na.png,1450,Basel\n", b"1,2\n3,4\n", b"\x89PNG"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"must not replace what is no table of features; got .*precious"):
+            write_features(path, NAMES, COLUMNS, FEATURES)
+        assert path.read_bytes() == content
+    np.savez(tmp_path / "cloud.npz", points=FEATURES)
+    pd.DataFrame({"path": ["a"], "date": [1450]}).to_parquet(tmp_path / "list.parquet")
+    for mine in ("cloud.npz", "list.parquet"):
+        with pytest.raises(ValueError, match="must not replace"):
+            write_features(tmp_path / mine, NAMES, COLUMNS, FEATURES)
+    path.write_bytes(b"")
+    write_features(path, NAMES, COLUMNS, FEATURES)
+    assert read(path)[0] == NAMES
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "table.csv").symlink_to(tmp_path / "far.csv")
+    write_features(tmp_path / "table.csv", NAMES, COLUMNS, FEATURES)
+    assert (tmp_path / "table.csv").is_symlink()
+    assert read(tmp_path / "far.csv")[0] == NAMES
+
+
+def test_a_full_disk_is_named_with_the_file(tmp_path, monkeypatch):
+    def fail(file, *rest):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setitem(tables.WRITERS, ".csv", fail)
+    with pytest.raises(OSError, match=r"the table must be written whole; got: No space left on device: '.*a\.csv'"):
+        write_features(tmp_path / "a.csv", NAMES, COLUMNS, FEATURES)
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):

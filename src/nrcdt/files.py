@@ -6,13 +6,14 @@ are checked before anything is decoded, so that a hostile or mistaken file costs
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterable
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from zipfile import ZipFile
 
 import numpy as np
@@ -36,6 +37,8 @@ MAX_PIXELS = 100_000_000
 PLY_HEADER = 65_536  # bytes
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
 SURFACE_SEED = 0
+WEIGHT_NAMES = {"weight", "weights"}
+INDEX_NAMES = {"", "id", "index"}
 
 
 def kind_of(path: Path | str) -> Kind:
@@ -54,39 +57,53 @@ def kind_of(path: Path | str) -> Kind:
     raise ValueError(f"the suffix must be one of {known}; got {suffix!r}. Convert the file to one of these.")
 
 
-def collect(paths: Iterable[Path | str]) -> tuple[list[Path], list[Path]]:
+class Collected(NamedTuple):
+    """Files that were found, files of other kinds that were left out, folders that may not be read."""
+
+    files: list[Path]
+    left_out: list[Path]
+    locked: list[Path]
+
+
+def collect(paths: Iterable[Path | str]) -> Collected:
     """List files as given and files in folders, at any depth and sorted; each file once.
 
     A folder stands for its pictures if it has any, else for its meshes, else for its tables of points; hidden files are
-    left out. Archives keep tables beside their scans: the second list names what a folder held of other kinds.
+    left out. Archives keep tables beside their scans: `left_out` names what a folder held of other kinds.
     """
     found: list[Path] = []
     left_out: list[Path] = []
+    locked: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
-            wanted, others = _in_folder(path)
+            wanted, others, closed = _in_folder(path)
             found += wanted
             left_out += others
+            locked += closed
             continue
         if not path.is_file():
-            raise ValueError(f"PATH must be a file or a folder; got {path}, which does not exist. Check the spelling.")
+            what = "is neither" if path.exists() else "does not exist"
+            raise ValueError(f"PATH must be a file or a folder; got {path}, which {what}. Check the spelling.")
         try:
             kind_of(path)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
         found.append(path)
-    return list(dict.fromkeys(found)), [path for path in dict.fromkeys(left_out) if path not in found]
+    taken = dict.fromkeys(found)
+    return Collected(list(taken), [path for path in dict.fromkeys(left_out) if path not in taken], locked)
 
 
-def _in_folder(folder: Path) -> tuple[list[Path], list[Path]]:
+def _in_folder(folder: Path) -> Collected:
+    locked: list[Path] = []
+    walked = os.walk(folder, onerror=lambda error: locked.append(Path(error.filename)))
     by_kind: dict[Kind, list[Path]] = {"image": [], "mesh": [], "cloud": []}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(Path(root, name) for root, _, names in walked for name in names):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         known = any(path.suffix.lower() in suffixes for suffixes in SUFFIXES.values())
-        if known and not hidden and not path.is_dir():  # links that lead nowhere are named when they are read
+        if known and not hidden:  # links that lead nowhere are named when they are read
             by_kind[kind_of(path)].append(path)
     wanted = next((paths for paths in by_kind.values() if paths), [])
-    return wanted, [path for paths in by_kind.values() if paths is not wanted for path in paths]
+    return Collected(wanted, [path for paths in by_kind.values() if paths is not wanted for path in paths], locked)
 
 
 class TooLarge(ValueError):
@@ -159,19 +176,27 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
                 millimetres = _pixel_side(picture)
     except TooLarge:
         raise
+    except OSError as error:
+        if error.errno is not None:  # the file, not what is in it
+            raise
+        raise _not_a_picture(error) from error
     except Image.DecompressionBombError as error:
         found = str(error).partition(" exceeds")[0]
         raise TooLarge(
             f"the picture must have at most {MAX_PIXELS / 1e6:g} megapixels; got {found}. Scale it down first."
         ) from None
     except Exception as error:  # decoders of damaged files raise whatever comes to their mind
-        raise ValueError(
-            f"the picture must be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file; got {_first_line(error)}. "
-            "Copy or export it again."
-        ) from error
+        raise _not_a_picture(error) from error
     if not np.isfinite(grey).all():
         raise ValueError("the picture must have finite grey levels; got NaN or infinity. Replace these values.")
     return grey, millimetres
+
+
+def _not_a_picture(error: Exception) -> ValueError:
+    return ValueError(
+        f"the picture must be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file; got {_first_line(error)}. "
+        "Copy or export it again."
+    )
 
 
 def _pixel_side(picture: Any) -> float | None:
@@ -194,14 +219,17 @@ def _check_pixels(width: int, height: int) -> None:
 
 
 def _grey_levels(picture: Any) -> Array:
-    """Grey levels of a picture in any mode, on white paper where it is transparent."""
+    """Grey levels of a picture in any mode; where it is transparent, on white paper, or on black to show white ink."""
     from PIL import Image
 
     if picture.mode in DEEP_MODES:
         return np.asarray(picture, dtype=np.float64)
     if picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info:
         picture = picture.convert("RGBA")
-        picture = Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture)
+        on_white, on_black = (
+            Image.alpha_composite(Image.new("RGBA", picture.size, paper), picture) for paper in ("white", "black")
+        )
+        picture = on_black if on_white.convert("L").getextrema() == (255, 255) else on_white
     if picture.mode not in ("1", "L", "P", "RGB"):
         picture = picture.convert("RGB")
     return np.asarray(picture.convert("L"), dtype=np.float64)
@@ -219,7 +247,7 @@ def read_cloud(path: Path | str) -> tuple[Array, Array | None]:
     path : file of points, one per row
         ``.npy``: an array (n_points, d). ``.npz``: `points` and perhaps `weights`, or a single array. ``.csv``,
         ``.txt``, ``.xyz``: numbers between commas, semicolons or blanks, perhaps under a header; a column named
-        `weight` holds weights.
+        `weight` holds weights, and one named `id` or `index`, or without a name beside named ones, is left out.
 
     Returns
     -------
@@ -246,9 +274,8 @@ def _read_arrays(path: Path) -> tuple[Array, Array | None]:
     except TooLarge:
         raise
     except Exception as error:  # damaged archives fail in the words of zlib, zipfile and numpy
-        raise ValueError(
-            f"the file must hold whole arrays of numbers; got {_first_line(error)}. Save it again, without objects."
-        ) from error
+        found = "objects, or no array file" if "pickle" in str(error) else _first_line(error)
+        raise ValueError(f"the file must hold whole arrays of numbers; got {found}. Save it again.") from error
     if "points" in arrays:
         return arrays["points"], arrays.get("weights")
     if len(arrays) == 1:
@@ -272,34 +299,58 @@ def _read_npz(path: Path) -> dict[str, Array]:
 
 
 def _read_text(path: Path) -> tuple[Array, Array | None]:
-    """Read a table under any number of header lines; the last of them names the columns."""
-    header = ""
+    """Read a table under any number of header lines."""
+    headers: list[str] = []
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         lines = (line for line in file if line.strip())
         first = next(lines, "")
-        while first and _is_header(first):
-            header, first = first, next(lines, "")
+        while first and _has_words(first):
+            headers.append(first)
+            first = next(lines, "")
+        if not first and headers:
+            raise ValueError(
+                f"the table must hold at least one row of numbers; got words in each, such as "
+                f"{headers[-1].strip()[:60]!r}. Leave out columns of words, or drop the file."
+            )
         separator = next((mark for mark in ";,\t" if mark in first), None)
         rows: Iterable[str] = chain([first], lines)
         if separator == ";":
             rows = (line.replace(",", ".") for line in rows)
         table = _numbers(rows, separator)
-    return _columns(table, [name.strip(" \"'\r\n").lower() for name in header.lstrip("#% ").split(separator)])
+    return _columns(table, _column_names(headers, separator, table.shape[1]))
+
+
+def _column_names(headers: list[str], separator: str | None, n_columns: int) -> list[str]:
+    """Return the names in the last header line that has one per column, or in the one that names weights.
+
+    Units may stand below the names. A line of as many fields, half of them numbers, is no header but a broken row.
+    """
+    names: list[str] = []
+    for header in headers:
+        fields = [field.strip(" \"'\r\n") for field in header.lstrip("#% ").split(separator)]
+        if len(fields) != n_columns:
+            continue
+        wrong = [field for field in fields if _has_words(field)]
+        if 2 * len(wrong) <= sum(map(bool, fields)) and not header.startswith(("#", "%")):
+            raise ValueError(f"the table must have numbers in every row; got {wrong[0]!r} in one. Mend that row.")
+        if not set(names) & WEIGHT_NAMES:
+            names = [field.lower() for field in fields]
+    return names
 
 
 def _columns(table: Array, names: list[str]) -> tuple[Array, Array | None]:
-    """Split coordinates and weights; a column without a name beside named ones is the index of some table."""
-    if len(names) != table.shape[1] or not any(names):
+    """Split coordinates and weights, and leave out what only counts the rows."""
+    if not any(names):
         return table, None
-    weights = [i for i, name in enumerate(names) if name in ("weight", "weights")]
-    coordinates = [i for i, name in enumerate(names) if name and i not in weights]
+    weights = [i for i, name in enumerate(names) if name in WEIGHT_NAMES]
+    coordinates = [i for i, name in enumerate(names) if name not in WEIGHT_NAMES | INDEX_NAMES]
     if not coordinates:
         raise ValueError("the table must have columns of coordinates; got weights only. Add them, or drop the file.")
     return table[:, coordinates], table[:, weights[0]] if weights else None
 
 
-def _is_header(line: str) -> bool:
-    return re.search(r"[A-Za-z#%]", re.sub(r"(?i)\b(nan|inf|infinity)\b|(?<=[\d.])e(?=[-+\d])", "", line)) is not None
+def _has_words(text: str) -> bool:
+    return re.search(r"[A-Za-z#%]", re.sub(r"(?i)\b(nan|inf|infinity)\b|(?<=[\d.])e(?=[-+\d])", "", text)) is not None
 
 
 def _numbers(rows: Iterable[str], separator: str | None) -> Array:
@@ -310,7 +361,8 @@ def _numbers(rows: Iterable[str], separator: str | None) -> Array:
             table = np.loadtxt(rows, delimiter=separator, comments=["#", "%"], ndmin=2)
         except ValueError as error:
             raise ValueError(
-                f"the table must hold as many numbers in every row; got {_first_line(error)}. Mend that row."
+                "the table must hold as many numbers in every row; got "
+                f"{_first_line(error).partition(';')[0]}. Mend that row."
             ) from error
     if table.size == 0:
         raise ValueError("the table must hold at least one row of numbers; got none. Drop the file.")

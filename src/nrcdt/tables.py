@@ -23,8 +23,9 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
     Parameters
     ----------
     path : ``.parquet``, ``.csv``, or ``.npz`` with arrays `path`, `columns` and `features`
+        Only another table of features is replaced.
     names : one per row; they become the column `path`
-    columns : one distinct name per feature
+    columns : one distinct name per feature, numbered as by `NRCDT.get_feature_names_out`
     features : array of shape (n_rows, n_columns)
 
     Examples
@@ -35,7 +36,7 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
     >>> target.read_text().split()
     ['path,max_0,max_1', 'crown.png,0.5,0.25']
     """
-    path = Path(path)
+    path = Path(path).resolve()  # a link stays one
     check_target(path)
     if features.shape != (len(names), len(columns)):
         raise ValueError(
@@ -49,12 +50,16 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
         with part.open("wb") as file:
             WRITERS[path.suffix.lower()](file, names, columns, features)
         part.replace(path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, f"the table must be written whole; got: {error.strerror}", str(path)) from error
     finally:
         part.unlink(missing_ok=True)
 
 
 def check_target(path: Path | str) -> None:
-    """Raise a ValueError if no table can be written there: worth knowing before a long computation."""
+    """Raise a ValueError if no table can or should be written there: worth knowing before a long computation."""
     path = Path(path)
     if path.suffix.lower() not in WRITERS:
         raise ValueError(
@@ -64,6 +69,10 @@ def check_target(path: Path | str) -> None:
         raise ValueError(f"the table must be a file; got the folder {path}. Choose another name.")
     if not path.parent.is_dir():
         raise ValueError(f"the table must go into a folder that exists; got {path.parent}. Create the folder first.")
+    if path.exists() and not _is_table(path):
+        raise ValueError(
+            f"the table must not replace what is no table of features; got {path}. Name another file, or delete it."
+        )
     try:
         with NamedTemporaryFile(dir=path.parent, prefix="."):
             pass
@@ -71,6 +80,40 @@ def check_target(path: Path | str) -> None:
         raise ValueError(
             f"the table must go into a folder that can be written; got {path.parent} ({error.strerror}). Choose one."
         ) from None
+
+
+def _is_table(path: Path) -> bool:
+    """Tell whether a file is empty, or a table like those that are written here: features have numbered names."""
+    if path.stat().st_size == 0:
+        return True
+    try:
+        names = READERS[path.suffix.lower()](path)
+    except Exception:  # whatever readers say of other files
+        return False
+    return len(names) > 1 and names[0] == "path" and names[1].endswith("_0")
+
+
+def _parquet_names(path: Path) -> list[str]:
+    from pyarrow import parquet
+
+    return list(parquet.read_schema(path).names)
+
+
+def _npz_names(path: Path) -> list[str]:
+    with np.load(path, allow_pickle=False) as arrays:
+        return ["path", *arrays["columns"]] if {"path", "features"} <= set(arrays.files) else []
+
+
+def _csv_names(path: Path) -> list[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file), [])
+
+
+READERS: dict[str, Callable[[Path], list[str]]] = {
+    ".parquet": _parquet_names,
+    ".npz": _npz_names,
+    ".csv": _csv_names,
+}
 
 
 def _write_parquet(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array) -> None:

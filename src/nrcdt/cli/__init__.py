@@ -132,7 +132,7 @@ def features(
     normalize: Annotated[
         str, typer.Option(help="standardize, winsorize, median, center, global or none.")
     ] = "standardize",
-    trim: Annotated[float, typer.Option(help="Share left out at either end of slices; 0.1 against specks.")] = 0.0,
+    trim: Annotated[float, typer.Option(help="Share below 0.5 left out at either end; 0.1 against specks.")] = 0.0,
     jobs: Jobs = 1,
 ) -> None:
     """Write a table of affine-invariant features of pictures, point clouds or meshes.
@@ -148,6 +148,7 @@ def features(
 
         check_target(out)
         files, n_wrong = gather(paths)
+        files = [path for path in files if path.resolve() != out.resolve()]  # an older table in the same folder
         kind = one_kind(files)
         chosen_space = space_for(kind, space)
         chosen = _chosen(aggregate, frame)

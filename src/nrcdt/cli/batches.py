@@ -21,7 +21,7 @@ VOTES = 9
 
 
 def gather(paths: list[Path]) -> tuple[list[Path], int]:
-    """List the files of all paths that lead to some; name the other paths, and count them."""
+    """List the files of all paths that lead to some; name the paths that lead to none, and count them."""
     from ..files import collect
 
     usable: list[Path] = []
@@ -37,10 +37,12 @@ def gather(paths: list[Path]) -> tuple[list[Path], int]:
         raise wrong[0]
     for problem in wrong:
         complain(reason(problem))
-    files, left_out = collect(usable)
+    files, left_out, locked = collect(usable)
+    for folder in locked:
+        complain(f"{printable(folder)}: the folder must be readable; got none of its files. Change its permissions.")
     if left_out:
         say(f"left out: {len(left_out)} files of other kinds, such as {printable(left_out[0])}")
-    return files, len(wrong)
+    return files, len(wrong) + len(locked)
 
 
 def one_kind(files: list[Path]) -> Kind:
@@ -70,10 +72,14 @@ def space_for(kind: Kind, space: str | None) -> str:
 
 
 def reader(kind: Kind, ink: str, surface: int | None) -> Callable[[Path], Any]:
-    """Return what reads files of a kind."""
+    """Return what reads files of a kind, or refuse options that are for others."""
     from ..files import read_cloud, read_image, read_mesh, read_picture
     from ..ink import find_ink
 
+    if ink != "auto" and kind != "image":
+        raise ValueError(f"--ink must be left out for files of kind {kind}; got {ink}. It is for pictures.")
+    if surface is not None and kind != "mesh":
+        raise ValueError(f"--surface must be left out for files of kind {kind}; got {surface}. It is for meshes.")
     if kind == "image":
         if ink == "photograph":
             return lambda path: find_ink(read_picture(path)[0]).image

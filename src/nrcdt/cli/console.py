@@ -63,6 +63,8 @@ def check_output(path: Path | None, *suffixes: str) -> None:
 
 def report(path: Path, error: BaseException) -> None:
     """Name a file and what is wrong with it."""
+    if isinstance(error, OSError) and error.strerror:
+        error = ValueError(f"the file must be readable; got: {error.strerror}. Check where it is and who may read it.")
     complain(f"{printable(path)}: {reason(error).replace('X[0]', 'the sample')}")
 
 
