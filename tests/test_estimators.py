@@ -356,6 +356,8 @@ def test_phi_must_be_finite(rng):
 def test_masks_are_not_ignored(rng):
     image = np.ma.masked_less(rng.random((1, 4, 4)), 0.5)
     with pytest.raises(ValueError, match="must not be masked; got masked values"):
+        nrcdt(image.reshape(1, 16))
+    with pytest.raises(ValueError, match="must not be masked; got masked values"):
         nrcdt(image, **SMALL)
 
 

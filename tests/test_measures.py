@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
@@ -166,7 +167,19 @@ def test_matrices_and_quaternions_agree(rng):
     random = Rotation.random(20, rng=rng)
     a, b = check_rotations([random.as_matrix(), np.roll(random.as_quat(), 1, axis=1)])
     np.testing.assert_allclose(np.abs((a.points * b.points).sum(axis=1)), 1)
+    plain, weighted = check_rotations([random, (random, np.ones(20))])
+    np.testing.assert_allclose(plain.points, random.as_quat(scalar_first=True))
+    np.testing.assert_array_equal(weighted.weights, 1)
+    for bare in (random, random.as_matrix()):
+        with pytest.raises(ValueError, match=r"Quaternions are \(w, x, y, z\); a single sample goes as \[X\]"):
+            check_rotations(bare)
     assert check_rotations(random.as_matrix()[np.newaxis].astype(np.float32))[0].points.dtype == np.float32
+
+
+def test_a_bare_table_of_points_is_a_single_sample(rng):
+    for table in (SQUARE, pd.DataFrame(SQUARE)):
+        with pytest.raises(ValueError, match=r"For one sample pass X\[numpy.newaxis\] or \[X\]"):
+            check_clouds(table)
 
 
 def test_points_of_any_shape(rng):

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .aggregate import Aggregation, block_scales, find_aggregations, join_blocks, row_sizes
-from .measures import as_floats, images_from_rows, is_rows
+from .measures import as_floats, images_from_rows, is_rows, refuse_masked
 from .slices import Array
 from .spaces import find_space
 from .transform import (
@@ -57,6 +57,7 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("feature_names_in_", None)
         if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
             X = list(X)
+        refuse_masked(X, "X")
         ragged = space.rows and isinstance(X, Sequence)
         table = issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2)
         if space.densities and table and not ragged:
@@ -227,7 +228,8 @@ class NRCDT(_Slicer):
     space : "image", "euclidean", "circular", "rotation", another name in `SPACES`, a `Space`, or (phi, directions)
         Where the measures live. Images come as (n, height, width), as flattened rows, or as a list of arrays; clouds as
         (n, n_points, d), or as a list of (n_points, d) arrays or (points, weights) pairs; rotations as matrices
-        (n, n_rotations, 3, 3) or unit quaternions (n, n_rotations, 4), also in lists and with weights.
+        (n, n_rotations, 3, 3), unit quaternions (n, n_rotations, 4) or SciPy's `Rotation`, also in lists and with
+        weights.
     image_shape : (height, width), optional
         Shape of flattened images. Left out, they are square if their length is a square, else one row of pixels.
     n_directions : int
@@ -247,8 +249,9 @@ class NRCDT(_Slicer):
         median and quantile range), its shift, one shift and scale for the whole measure, nothing.
     aggregate : str, function, pair (eta, H), or a list of these
         How directions are collapsed: "max", "abs_max", "abs_min", "abs_range", "range", "tv", "mean", "mean_abs",
-        "std", "angular_quantiles", "spectrum" or "bispectrum". All but the first six need ``frame="whitened"`` to be unchanged by
-        shears. Blocks of a list are concatenated, each divided by its root mean square over the samples of `fit`.
+        "std", "angular_quantiles", "spectrum" or "bispectrum". All but the first six need ``frame="whitened"`` to be
+        unchanged by shears. Blocks of a list are concatenated, each divided by its root mean square over the samples
+        of `fit`.
     reference : "uniform", a continuous distribution of `scipy.stats`, or its name
         Reference measure of the transport.
     trim : float

@@ -52,7 +52,8 @@ def centred(cloud: Cloud) -> Cloud:
            [ 1.]])
     """
     points = cloud.points.astype(np.float64)
-    return cloud._replace(points=(points - np.average(points, axis=0, weights=cloud.weights)).astype(cloud.points.dtype))
+    points -= np.average(points, axis=0, weights=cloud.weights)
+    return cloud._replace(points=points.astype(cloud.points.dtype, copy=False))
 
 
 def _image_moments(image: Array) -> tuple[Array, Array]:

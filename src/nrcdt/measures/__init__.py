@@ -7,7 +7,7 @@ whole numbers not before they are transformed.
 from .images import batch_of_images, check_image, check_images, check_shape, floats, images_from_rows, pixel_side
 from .points import Cloud, check_clouds, check_hyperbolic, check_points, check_rotations, check_sphere
 from .signals import check_signals, check_vertex_weights
-from .values import as_floats, check_finite, check_size, float_type, is_rows, positive_integer
+from .values import as_floats, check_finite, check_size, float_type, is_rows, positive_integer, refuse_masked
 
 __all__ = [
     "Cloud",
@@ -31,4 +31,5 @@ __all__ = [
     "is_rows",
     "pixel_side",
     "positive_integer",
+    "refuse_masked",
 ]

@@ -42,7 +42,8 @@ def _check_pixels(array: Array, name: str, signed: bool = False) -> float:
         )
     if high == 0 and not signed:
         raise ValueError(
-            f"{name} must have positive mass; got zeros only. Drop the sample, or check that ink is bright."
+            f"{name} must have positive mass; got zeros only. Drop the sample, or check that ink is "
+            "bright; a single image goes as [X]."
         )
     return high
 

@@ -127,7 +127,7 @@ def _coordinates(points: Array, name: str) -> Array:
 
 
 def check_rotations(X: Any) -> list[Cloud]:
-    """Return clouds of unit quaternions (w, x, y, z) from rotation matrices (N, 3, 3) or quaternions (N, 4).
+    """Return clouds of unit quaternions (w, x, y, z) from matrices (N, 3, 3), quaternions (N, 4) or `Rotation` objects.
 
     Examples
     --------
@@ -135,7 +135,15 @@ def check_rotations(X: Any) -> list[Cloud]:
     >>> check_rotations(np.eye(3)[np.newaxis, np.newaxis])[0].points
     array([[1., 0., 0., 0.]])
     """
-    return check_points(X, "rotations of shape (n_rotations, 3, 3) or (n_rotations, 4)", _quaternions)
+    what = "rotations of shape (n_rotations, 3, 3) or (n_rotations, 4)"
+    return check_points([_without_object(sample) for sample in samples_of(X, what)], what, _quaternions)
+
+
+def _without_object(sample: Any) -> Any:
+    """Return quaternions where SciPy's `Rotation` is, perhaps beside weights."""
+    if isinstance(sample, tuple):
+        return tuple(map(_without_object, sample))
+    return sample.as_quat(scalar_first=True) if hasattr(sample, "as_quat") else sample
 
 
 def _quaternions(array: Array, name: str) -> Array:
@@ -145,7 +153,7 @@ def _quaternions(array: Array, name: str) -> Array:
         return _quaternions_from_matrices(array, name)
     raise ValueError(
         f"{name} must hold matrices (n_rotations, 3, 3) or unit quaternions (n_rotations, 4); "
-        f"got shape {array.shape}. Quaternions are (w, x, y, z)."
+        f"got shape {array.shape}. Quaternions are (w, x, y, z); a single sample goes as [X]."
     )
 
 

@@ -29,12 +29,17 @@ def float_type(dtype: Any) -> Any:
     return native if native in RANK_TOLERANCE else np.dtype(np.float64)
 
 
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse values that somebody has declared void, before a conversion makes them valid again."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must not be masked; got masked values. Fill them, with 0 for no mass.")
+
+
 def as_floats(values: Any, name: str) -> Array:
     """Return a float32 or float64 array, without a copy where possible."""
     if issparse(values):
         raise TypeError(f"{name} must be dense; got a sparse matrix. Call its toarray method first.")
-    if np.ma.is_masked(values):
-        raise ValueError(f"{name} must not be masked; got masked values. Fill them, with 0 for no mass.")
+    refuse_masked(values, name)
     try:
         array = np.asarray(values)
         if array.dtype.kind == "c":
@@ -84,6 +89,8 @@ def samples_of(X: Any, what: str) -> list[Any]:
     """Split X along its first axis, with a message for people who pass a single sample."""
     if issparse(X):
         raise TypeError("X must be dense; got a sparse matrix. Call its toarray method first.")
+    if hasattr(X, "__array__") and not isinstance(X, np.ndarray):
+        X = np.asarray(X)
     if not isinstance(X, Iterable) or (isinstance(X, np.ndarray) and X.ndim < 3 and X.dtype != object):
         raise ValueError(
             f"X must be a batch of {what}; got {f'shape {X.shape}' if isinstance(X, np.ndarray) else repr(X)[:60]}. "
