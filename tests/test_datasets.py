@@ -130,10 +130,25 @@ def test_features_find_every_motif_again():
     assert np.mean(nearest == labels) > 0.95
 
 
-@pytest.mark.parametrize("n_classes", [0, len(MOTIFS) + 1])
-def test_number_of_classes_is_checked(n_classes):
-    with pytest.raises(ValueError, match="n_classes must be between 1 and"):
+@pytest.mark.parametrize(
+    ("n_classes", "message"),
+    [
+        (0, "n_classes must be a positive integer; got 0. 10 is"),
+        (2.5, "positive integer; got 2.5"),
+        (len(MOTIFS) + 1, "n_classes must be between 1 and"),
+    ],
+)
+def test_number_of_classes_is_checked(n_classes, message):
+    with pytest.raises(ValueError, match=message):
         watermarks(n_classes)
+
+
+def test_what_is_distorted_is_checked():
+    images, _ = watermarks(2, size=32)
+    with pytest.raises(ValueError, match="n_samples must be a positive integer; got 0. 20 is"):
+        distorted(images, 0)
+    with pytest.raises(ValueError, match=r"images must have shape .* got \(32, 32\). Pass one image as \[image\]"):
+        distorted(images[0], 3)
 
 
 def test_size_is_checked():

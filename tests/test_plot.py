@@ -76,6 +76,8 @@ def test_mismatched_arguments_are_refused():
         plot.feature_curves(np.ones((2, 4)), [0, 1], ["a"])
     with pytest.raises(ValueError, match="templates must be one per class, 2; got 3"):
         plot.feature_curves(np.ones((2, 4)), [0, 1], templates=np.ones((3, 4)))
+    with pytest.raises(ValueError, match=r"templates must have as many features as the samples, 4; got shape \(2, 5\)"):
+        plot.feature_curves(np.ones((2, 4)), [0, 1], templates=np.ones((2, 5)))
     with pytest.raises(ValueError, match="quantiles must have shape"):
         plot.quantile_surface(np.ones((2, 3, 4)))
 

@@ -127,6 +127,11 @@ def feature_curves(
     _check_classes(names, "names", len(classes))
     if templates is not None:
         _check_classes(templates, "templates", len(classes))
+        if np.shape(templates)[1:] != features.shape[1:]:
+            raise ValueError(
+                f"templates must have as many features as the samples, {features.shape[1]}; got shape "
+                f"{np.shape(templates)}. Transform both with the same settings."
+            )
     axes = _axes(ax)
     for i, label in enumerate(classes):
         look: dict[str, Any] = {

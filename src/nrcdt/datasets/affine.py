@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import affine_transform
 
+from ..measures import positive_integer
 from ..slices import Array
 
 MAX_DRAWS = 1000
@@ -92,6 +93,12 @@ def distorted(images: Array, n_samples: int, random_state: int | None = None, **
     >>> samples.shape, labels
     ((6, 64, 64), array([0, 0, 0, 1, 1, 1]))
     """
+    images = np.asarray(images)
+    if images.ndim != 3 or len(images) == 0:
+        raise ValueError(
+            f"images must have shape (n_images, height, width); got {images.shape}. Pass one image as [image]."
+        )
+    n_samples = positive_integer(n_samples, "n_samples", "20 is a good start.")
     rng = np.random.default_rng(random_state)
     labels = np.repeat(np.arange(len(images)), n_samples)
     return np.stack([distorted_once(images[label], rng, **ranges) for label in labels]), labels
