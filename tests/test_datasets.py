@@ -145,7 +145,7 @@ def test_number_of_classes_is_checked(n_classes, message):
 
 def test_what_is_distorted_is_checked():
     images, _ = watermarks(2, size=32)
-    with pytest.raises(ValueError, match="n_samples must be a positive integer; got 0. 20 is"):
+    with pytest.raises(ValueError, match=r"n_samples must be a positive integer; got 0\. 20 is"):
         distorted(images, 0)
     with pytest.raises(ValueError, match=r"images must have shape .* got \(32, 32\). Pass one image as \[image\]"):
         distorted(images[0], 3)
