@@ -225,11 +225,10 @@ def _grey_levels(picture: Any) -> Array:
     if picture.mode in DEEP_MODES:
         return np.asarray(picture, dtype=np.float64)
     if picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info:
-        picture = picture.convert("RGBA")
-        on_white, on_black = (
-            Image.alpha_composite(Image.new("RGBA", picture.size, paper), picture) for paper in ("white", "black")
-        )
-        picture = on_black if on_white.convert("L").getextrema() == (255, 255) else on_white
+        ink = picture.convert("RGBA")
+        picture = Image.alpha_composite(Image.new("RGBA", ink.size, "white"), ink)
+        if picture.convert("L").getextrema() == (255, 255):
+            picture = Image.alpha_composite(Image.new("RGBA", ink.size, "black"), ink)
     if picture.mode not in ("1", "L", "P", "RGB"):
         picture = picture.convert("RGB")
     return np.asarray(picture.convert("L"), dtype=np.float64)
