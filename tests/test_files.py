@@ -105,9 +105,9 @@ def test_programs_in_disguise_are_refused(tmp_path):
 @pytest.mark.parametrize("pillow_limit", [None, 400, 100])
 def test_pixels_are_counted_before_decoding(tmp_path, drawing, monkeypatch, pillow_limit):
     Image.fromarray(drawing).save(tmp_path / "a.png")
-    monkeypatch.setattr(files, "MAX_PIXELS", 500)
+    monkeypatch.setattr(files.pictures, "MAX_PIXELS", 500)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", pillow_limit)
-    monkeypatch.setattr(files, "_grey_levels", lambda picture: pytest.fail("decoded"))
+    monkeypatch.setattr(files.pictures, "_grey_levels", lambda picture: pytest.fail("decoded"))
     with pytest.raises(ValueError, match=r"at most 0\.0005 megapixels; got.*(30 x 20|600) pixels.* Scale it down"):
         read_image(tmp_path / "a.png")
 
@@ -115,7 +115,7 @@ def test_pixels_are_counted_before_decoding(tmp_path, drawing, monkeypatch, pill
 @pytest.mark.parametrize(("reader", "name"), [(read_image, "a.png"), (read_cloud, "a.npy"), (read_mesh, "a.ply")])
 def test_bytes_are_counted_for_every_kind(tmp_path, monkeypatch, reader, name):
     (tmp_path / name).write_bytes(b"x" * 2000)
-    monkeypatch.setattr(files, "MAX_BYTES", 1000)
+    monkeypatch.setattr(files.checks, "MAX_BYTES", 1000)
     with pytest.raises(ValueError, match=r"the file must have at most 0\.001 MB"):
         reader(tmp_path / name)
     (tmp_path / name).write_bytes(b"")
@@ -125,7 +125,7 @@ def test_bytes_are_counted_for_every_kind(tmp_path, monkeypatch, reader, name):
 
 def test_archives_are_measured_unpacked(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "a.npz", points=np.zeros((1000, 2)))
-    monkeypatch.setattr(files, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(files.checks, "MAX_BYTES", 10_000)
     assert (tmp_path / "a.npz").stat().st_size < 10_000
     with pytest.raises(ValueError, match="the file must have at most"):
         read_cloud(tmp_path / "a.npz")

@@ -1,0 +1,26 @@
+"""Reading what people have: pictures, tables of points, meshes.
+
+Every reader raises a ValueError that names the rule and the remedy; the name of the file is the caller's to add. Sizes
+are checked before anything is decoded, so that a hostile or mistaken file costs no memory.
+"""
+
+from .checks import MAX_BYTES
+from .kinds import SUFFIXES, Kind, collect, kind_of
+from .meshes import read_mesh
+from .pictures import INKS, MAX_PIXELS, PICTURE_FORMATS, read_image, read_picture
+from .points import read_cloud
+
+__all__ = [
+    "INKS",
+    "MAX_BYTES",
+    "MAX_PIXELS",
+    "PICTURE_FORMATS",
+    "SUFFIXES",
+    "Kind",
+    "collect",
+    "kind_of",
+    "read_cloud",
+    "read_image",
+    "read_mesh",
+    "read_picture",
+]

@@ -1,0 +1,24 @@
+"""What every reader checks before it decodes, and what damaged files are said to be."""
+
+from __future__ import annotations
+
+MAX_BYTES = 256_000_000
+
+
+class TooLarge(ValueError):
+    """A file, or what would come out of it, beyond the caps."""
+
+
+def check_bytes(n_bytes: int) -> None:
+    """Refuse files that hold too much, or nothing."""
+    if n_bytes > MAX_BYTES:
+        raise TooLarge(
+            f"the file must have at most {MAX_BYTES / 1e6:g} MB; got {n_bytes / 1e6:.1f} MB. Scale it down or split it."
+        )
+    if n_bytes == 0:
+        raise ValueError("the file must hold data; got 0 bytes. Copy it again.")
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what a decoder says, without its full stop."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,81 @@
+"""What files hold, by their suffixes, and which of them a folder stands for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+Kind = Literal["image", "cloud", "mesh"]
+
+SUFFIXES: dict[Kind, tuple[str, ...]] = {
+    "image": (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm"),
+    "cloud": (".npy", ".npz", ".csv", ".txt", ".xyz"),
+    "mesh": (".ply", ".obj", ".stl", ".off"),
+}
+
+
+def kind_of(path: Path | str) -> Kind:
+    """Tell from its suffix what a file holds.
+
+    Examples
+    --------
+    >>> kind_of("crown.TIFF"), kind_of("atoms.csv"), kind_of("vase.ply")
+    ('image', 'cloud', 'mesh')
+    """
+    suffix = Path(path).suffix.lower()
+    for kind, suffixes in SUFFIXES.items():
+        if suffix in suffixes:
+            return kind
+    known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
+    raise ValueError(f"the suffix must be one of {known}; got {suffix!r}. Convert the file to one of these.")
+
+
+class Collected(NamedTuple):
+    """Files that were found, files of other kinds that were left out, folders that may not be read."""
+
+    files: list[Path]
+    left_out: list[Path]
+    locked: list[Path]
+
+
+def collect(paths: Iterable[Path | str]) -> Collected:
+    """List files as given and files in folders, at any depth and sorted; each file once.
+
+    A folder stands for its pictures if it has any, else for its meshes, else for its tables of points; hidden files are
+    left out. Archives keep tables beside their scans: `left_out` names what a folder held of other kinds.
+    """
+    found: list[Path] = []
+    left_out: list[Path] = []
+    locked: list[Path] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            wanted, others, closed = _in_folder(path)
+            found += wanted
+            left_out += others
+            locked += closed
+            continue
+        if not path.is_file():
+            what = "is neither" if path.exists() else "does not exist"
+            raise ValueError(f"PATH must be a file or a folder; got {path}, which {what}. Check the spelling.")
+        try:
+            kind_of(path)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        found.append(path)
+    taken = dict.fromkeys(found)
+    return Collected(list(taken), [path for path in dict.fromkeys(left_out) if path not in taken], locked)
+
+
+def _in_folder(folder: Path) -> Collected:
+    locked: list[Path] = []
+    walked = os.walk(folder, onerror=lambda error: locked.append(Path(error.filename)))
+    by_kind: dict[Kind, list[Path]] = {"image": [], "mesh": [], "cloud": []}
+    for path in sorted(Path(root, name) for root, _, names in walked for name in names):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        known = any(path.suffix.lower() in suffixes for suffixes in SUFFIXES.values())
+        if known and not hidden:  # links that lead nowhere are named when they are read
+            by_kind[kind_of(path)].append(path)
+    wanted = next((paths for paths in by_kind.values() if paths), [])
+    return Collected(wanted, [path for paths in by_kind.values() if paths is not wanted for path in paths], locked)

@@ -1,0 +1,135 @@
+"""Pictures as grey levels, and as ink on blank paper."""
+
+from __future__ import annotations
+
+import warnings
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..slices import Array
+from .checks import TooLarge, check_bytes, first_line
+
+INKS = ("auto", "dark", "light")
+# Pillow also opens formats that start other programs, such as EPS; none of those here.
+PICTURE_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
+DEEP_MODES = ("F", "I", "I;16", "I;16B", "I;16L")
+MEANINGLESS_DPI = (72, 96)
+MAX_PIXELS = 100_000_000
+
+
+def read_image(path: Path | str, ink: str = "auto") -> Array:
+    """Read a picture as ink on blank paper.
+
+    Parameters
+    ----------
+    path : PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file
+        Colours become grey, transparent parts white; of several frames the first is taken.
+    ink : "auto", "dark" or "light"
+        Which side of the paper level, the median grey, is ink. "auto" takes the side that deviates more.
+
+    Returns
+    -------
+    array of shape (height, width), float64, non-negative, 0 where there is paper; in the picture's own grey levels
+    """
+    if ink not in INKS:
+        raise ValueError(f"ink must be one of {', '.join(INKS)}; got {ink!r}.")
+    grey, _ = read_picture(Path(path))
+    deviation = np.median(grey) - grey
+    dark = np.maximum(deviation, 0)
+    if ink == "auto":
+        ink = "dark" if 2 * np.vdot(dark, dark) >= np.vdot(deviation, deviation) else "light"
+    return np.asarray(dark if ink == "dark" else dark - deviation)
+
+
+def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
+    """Read the grey levels of a picture, and how large its pixels are.
+
+    Parameters
+    ----------
+    source : PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file, or what such a file holds
+        The camera's orientation is applied. Colours become grey, transparent parts white; of several frames the first
+        is taken.
+
+    Returns
+    -------
+    grey : array of shape (height, width), float64, in the picture's own grey levels
+    millimetres : side of a pixel, where the file states a resolution; None where it does not, or only the 72 or 96
+        dots per inch that programs write when they know nothing
+
+    See Also
+    --------
+    nrcdt.ink.find_ink : the ink of such a picture.
+    """
+    from PIL import Image, ImageOps
+
+    check_bytes(len(source) if isinstance(source, bytes) else Path(source).stat().st_size)
+    try:
+        with warnings.catch_warnings():
+            # Pillow warns from 89 megapixels on; the cap here is checked before a pixel is decoded.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            file = BytesIO(source) if isinstance(source, bytes) else source
+            with Image.open(file, formats=PICTURE_FORMATS) as picture:
+                _check_pixels(picture.width, picture.height)
+                grey = _grey_levels(ImageOps.exif_transpose(picture))
+                millimetres = _pixel_side(picture)
+    except TooLarge:
+        raise
+    except OSError as error:
+        if error.errno is not None:  # the file, not what is in it
+            raise
+        raise _not_a_picture(error) from error
+    except Image.DecompressionBombError as error:
+        found = str(error).partition(" exceeds")[0]
+        raise TooLarge(
+            f"the picture must have at most {MAX_PIXELS / 1e6:g} megapixels; got {found}. Scale it down first."
+        ) from None
+    except Exception as error:  # decoders of damaged files raise whatever comes to their mind
+        raise _not_a_picture(error) from error
+    if not np.isfinite(grey).all():
+        raise ValueError("the picture must have finite grey levels; got NaN or infinity. Replace these values.")
+    return grey, millimetres
+
+
+def _not_a_picture(error: Exception) -> ValueError:
+    return ValueError(
+        f"the picture must be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file; got {first_line(error)}. "
+        "Copy or export it again."
+    )
+
+
+def _pixel_side(picture: Any) -> float | None:
+    """Millimetres of a pixel from the dots per inch that a file states, unless nobody meant them."""
+    try:
+        across, down = (float(dots) for dots in picture.info.get("dpi", (0, 0)))
+    except (TypeError, ValueError, ZeroDivisionError):
+        return None
+    # Metric files round: 72 dots per inch come back as 71.98. Pixels that are not square have no side.
+    meant = np.isfinite(across) and across > 1.5 and all(abs(across - dots) > 0.5 for dots in MEANINGLESS_DPI)
+    return 25.4 / across if meant and abs(across - down) <= 0.01 * across else None
+
+
+def _check_pixels(width: int, height: int) -> None:
+    if width * height > MAX_PIXELS:
+        raise TooLarge(
+            f"the picture must have at most {MAX_PIXELS / 1e6:g} megapixels; got {width} x {height} pixels. "
+            "Scale it down first."
+        )
+
+
+def _grey_levels(picture: Any) -> Array:
+    """Grey levels of a picture in any mode; where it is transparent, on white paper, or on black to show white ink."""
+    from PIL import Image
+
+    if picture.mode in DEEP_MODES:
+        return np.asarray(picture, dtype=np.float64)
+    if picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info:
+        ink = picture.convert("RGBA")
+        picture = Image.alpha_composite(Image.new("RGBA", ink.size, "white"), ink)
+        if picture.convert("L").getextrema() == (255, 255):
+            picture = Image.alpha_composite(Image.new("RGBA", ink.size, "black"), ink)
+    if picture.mode not in ("1", "L", "P", "RGB"):
+        picture = picture.convert("RGB")
+    return np.asarray(picture.convert("L"), dtype=np.float64)

@@ -1,0 +1,148 @@
+"""Points with weights, from arrays and from tables of numbers."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+
+from ..slices import Array
+from .checks import TooLarge, check_bytes, first_line
+
+WEIGHT_NAMES = {"weight", "weights"}
+INDEX_NAMES = {"", "id", "index"}
+
+
+def read_cloud(path: Path | str) -> tuple[Array, Array | None]:
+    """Read points, and weights if the file has some.
+
+    Parameters
+    ----------
+    path : file of points, one per row
+        ``.npy``: an array (n_points, d). ``.npz``: `points` and perhaps `weights`, or a single array. ``.csv``,
+        ``.txt``, ``.xyz``: numbers between commas, semicolons or blanks, perhaps under a header; a column named
+        `weight` holds weights, and one named `id` or `index`, or without a name beside named ones, is left out.
+
+    Returns
+    -------
+    points : array of shape (n_points, d), or (n_rotations, 3, 3) for rotation matrices
+    weights : array of shape (n_points,), or None
+    """
+    path = Path(path)
+    check_bytes(path.stat().st_size)
+    points, weights = _read_arrays(path) if path.suffix.lower() in (".npy", ".npz") else _read_text(path)
+    if points.dtype.kind not in "fiu":
+        raise ValueError(
+            f"the points must be real numbers; got {points.dtype}. Save them as an array of floats, without objects."
+        )
+    if points.ndim != 2 and points.shape[1:] != (3, 3):
+        raise ValueError(
+            f"the points must have shape (n_points, d); got {points.shape}. One row per point, one file per cloud."
+        )
+    return points, weights
+
+
+def _read_arrays(path: Path) -> tuple[Array, Array | None]:
+    try:
+        arrays = {"points": _read_npy(path)} if path.suffix.lower() == ".npy" else _read_npz(path)
+    except TooLarge:
+        raise
+    except Exception as error:  # damaged archives fail in the words of zlib, zipfile and numpy
+        found = "objects, or no array file" if "pickle" in str(error) else first_line(error)
+        raise ValueError(f"the file must hold whole arrays of numbers; got {found}. Save it again.") from error
+    if "points" in arrays:
+        return arrays["points"], arrays.get("weights")
+    if len(arrays) == 1:
+        return next(iter(arrays.values())), None
+    raise ValueError(
+        f"the archive must hold `points`, or a single array; got {', '.join(arrays) or 'nothing'}. "
+        "Save it with numpy.savez(file, points=..., weights=...)."
+    )
+
+
+def _read_npy(path: Path) -> Array:
+    # A memory map compares the header with the size of the file before it promises memory.
+    return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def _read_npz(path: Path) -> dict[str, Array]:
+    with ZipFile(path) as archive:
+        check_bytes(sum(member.file_size for member in archive.infolist()))
+    with np.load(path, allow_pickle=False) as arrays:
+        return {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
+
+
+def _read_text(path: Path) -> tuple[Array, Array | None]:
+    """Read a table under any number of header lines."""
+    headers: list[str] = []
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        lines = (line for line in file if line.strip())
+        first = next(lines, "")
+        while first and _has_words(first):
+            headers.append(first)
+            first = next(lines, "")
+        if not first and headers:
+            raise ValueError(
+                f"the table must hold at least one row of numbers; got words in each, such as "
+                f"{headers[-1].strip()[:60]!r}. Leave out columns of words, or drop the file."
+            )
+        separator = next((mark for mark in ";,\t" if mark in first), None)
+        rows: Iterable[str] = chain([first], lines)
+        if separator == ";":
+            rows = (line.replace(",", ".") for line in rows)
+        table = _numbers(rows, separator)
+    return _columns(table, _column_names(headers, separator, table.shape[1]))
+
+
+def _column_names(headers: list[str], separator: str | None, n_columns: int) -> list[str]:
+    """Return the names in the last header line that has one per column, or in the one that names weights.
+
+    Units may stand below the names. A line of as many fields, half of them numbers, is no header but a broken row.
+    """
+    names: list[str] = []
+    for header in headers:
+        fields = [field.strip(" \"'\r\n") for field in header.lstrip("#% ").split(separator)]
+        if len(fields) != n_columns:
+            continue
+        wrong = [field for field in fields if _has_words(field)]
+        if 2 * len(wrong) <= sum(map(bool, fields)) and not header.startswith(("#", "%")):
+            raise ValueError(f"the table must have numbers in every row; got {wrong[0]!r} in one. Mend that row.")
+        if not set(names) & WEIGHT_NAMES:
+            names = [field.lower() for field in fields]
+    return names
+
+
+def _columns(table: Array, names: list[str]) -> tuple[Array, Array | None]:
+    """Split coordinates and weights, and leave out what only counts the rows."""
+    if not any(names):
+        return table, None
+    weights = [i for i, name in enumerate(names) if name in WEIGHT_NAMES]
+    coordinates = [i for i, name in enumerate(names) if name not in WEIGHT_NAMES | INDEX_NAMES]
+    if not coordinates:
+        raise ValueError("the table must have columns of coordinates; got weights only. Add them, or drop the file.")
+    return table[:, coordinates], table[:, weights[0]] if weights else None
+
+
+def _has_words(text: str) -> bool:
+    return re.search(r"[A-Za-z#%]", re.sub(r"(?i)\b(nan|inf|infinity)\b|(?<=[\d.])e(?=[-+\d])", "", text)) is not None
+
+
+def _numbers(rows: Iterable[str], separator: str | None) -> Array:
+    with warnings.catch_warnings():
+        # An empty table is reported below, by its shape.
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            table = np.loadtxt(rows, delimiter=separator, comments=["#", "%"], ndmin=2)
+        except ValueError as error:
+            raise ValueError(
+                "the table must hold as many numbers in every row; got "
+                f"{first_line(error).partition(';')[0]}. Mend that row."
+            ) from error
+    if table.size == 0:
+        raise ValueError("the table must hold at least one row of numbers; got none. Drop the file.")
+    return np.asarray(table)
