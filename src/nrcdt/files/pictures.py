@@ -26,7 +26,8 @@ def read_image(path: Path | str, ink: str = "auto") -> Array:
     Parameters
     ----------
     path : PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file
-        Colours become grey, transparent parts white; of several frames the first is taken.
+        Colours become grey, transparent parts white, or black if all else is white; of several frames the first is
+        taken.
     ink : "auto", "dark" or "light"
         Which side of the paper level, the median grey, is ink. "auto" takes the side that deviates more.
 
@@ -50,8 +51,8 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
     Parameters
     ----------
     source : PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file, or what such a file holds
-        The camera's orientation is applied. Colours become grey, transparent parts white; of several frames the first
-        is taken.
+        The camera's orientation is applied. Colours become grey, transparent parts white, or black if all else is
+        white; of several frames the first is taken.
 
     Returns
     -------
