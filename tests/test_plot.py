@@ -9,7 +9,7 @@ matplotlib.use("Agg")
 
 from matplotlib.figure import Figure  # noqa: E402
 
-from nrcdt import nrcdt, plot, rcdt  # noqa: E402
+from nrcdt import NRCDT, nrcdt, plot, rcdt  # noqa: E402
 from nrcdt.datasets import distorted, watermarks  # noqa: E402
 
 
@@ -29,6 +29,7 @@ def test_sinogram_shows_every_direction_and_strip(image):
     picture = axes.images[0].get_array()
     assert picture.shape == (50, 36)
     np.testing.assert_allclose(picture.sum(axis=0), image.sum())
+    assert axes.images[0].get_extent() == [-5, 355, -1, 1]  # direction k is at 10 k degrees
     assert axes.get_xlabel() == "direction in degrees"
     assert axes.get_ylabel() == "radius"
 
@@ -36,7 +37,8 @@ def test_sinogram_shows_every_direction_and_strip(image):
 def test_quantile_surface_as_picture_and_as_solid(image):
     quantiles = rcdt(image[np.newaxis], normalize="standardize", n_directions=16, n_quantiles=20)[0]
     axes = plot.quantile_surface(quantiles)
-    assert axes.images[0].get_array().shape == (20, 16)
+    np.testing.assert_array_equal(axes.collections[0].get_array(), quantiles.T)
+    assert axes.get_xlim() == (-11.25, 348.75)
     assert axes.get_ylabel() == "level"
     solid = Figure().add_subplot(projection="3d")
     assert plot.quantile_surface(quantiles, solid) is solid
@@ -61,6 +63,25 @@ def test_feature_curves_work_without_names_and_templates():
     axes = plot.feature_curves(np.ones((3, 4)), ["b", "a", "b"])
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a", "b"]
     assert axes.get_xlabel() == "level"
+
+
+def test_levels_of_other_references_stand_where_they_are(image):
+    model = NRCDT(n_directions=8, n_quantiles=9, reference="expon").fit([image])
+    features = model.transform([image])
+    [line] = plot.feature_curves(features, [0], levels=model.levels_).lines
+    np.testing.assert_array_equal(line.get_xdata(), model.levels_)
+    axes = plot.quantile_surface(model.quantiles([image])[0], levels=model.levels_)
+    middles = (model.levels_[:-1] + model.levels_[1:]) / 2
+    np.testing.assert_allclose(np.unique(axes.collections[0].get_coordinates()[..., 1])[1:-1], middles)
+    with pytest.raises(ValueError, match=r"levels must be one per column, 9; got shape \(8,\). Pass the `levels_`"):
+        plot.feature_curves(features, [0], levels=model.levels_[1:])
+
+
+def test_feature_curves_take_frames():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.arange(8.0).reshape(2, 4), columns=list("abcd"))
+    axes = plot.feature_curves(frame, pandas.Series([0, 1]), templates=frame)
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), [0, 1, 2, 3])
 
 
 def test_classes_beyond_the_colours_differ_in_style():

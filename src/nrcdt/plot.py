@@ -48,13 +48,20 @@ def sinogram(
     from .spaces.image import radon
 
     strips = radon(image, n_directions, n_radii=n_radii)
-    axes.imshow(strips.T, origin="lower", aspect="auto", extent=(0, 360, -1, 1), cmap=SINOGRAM_MAP)
+    extent = (*_around(len(strips)), -1, 1)
+    axes.imshow(strips.T, origin="lower", aspect="auto", extent=extent, cmap=SINOGRAM_MAP)
     _label_directions(axes)
     axes.set_ylabel("radius")
     return axes
 
 
-def quantile_surface(quantiles: Any, ax: Axes | None = None) -> Axes:
+def _around(n_directions: int) -> tuple[float, float]:
+    """Where pictures with a column per direction begin and end: directions are in the middle of their columns."""
+    half = 180 / n_directions
+    return -half, 360 - half
+
+
+def quantile_surface(quantiles: Any, ax: Axes | None = None, *, levels: Any = None) -> Axes:
     """Show the quantile functions of one measure over directions and levels.
 
     Parameters
@@ -63,6 +70,8 @@ def quantile_surface(quantiles: Any, ax: Axes | None = None) -> Axes:
         One sample of `RCDT.quantiles` or `NRCDT.quantiles`, its directions equispaced on the circle.
     ax : axes to draw on; new ones if left out
         On axes with ``projection="3d"`` a surface is drawn, otherwise a picture with a colour bar.
+    levels : array of shape (n_quantiles,), optional
+        Where they are not even: the `levels_` of an estimator with another reference, or with `trim`.
 
     Returns
     -------
@@ -73,14 +82,16 @@ def quantile_surface(quantiles: Any, ax: Axes | None = None) -> Axes:
         raise ValueError(
             f"quantiles must have shape (n_directions, n_quantiles); got {array.shape}. Pass a single sample."
         )
+    places, directions = _levels(array, levels), 360 * np.arange(len(array)) / len(array)
     axes = _axes(ax)
     if getattr(axes, "name", "") == "3d":
-        directions = 360 * np.arange(len(array)) / len(array)
         solid: Any = axes
-        solid.plot_surface(directions[:, np.newaxis], _levels(array)[np.newaxis], array, cmap=QUANTILE_MAP, linewidth=0)
+        solid.plot_surface(directions[:, np.newaxis], places[np.newaxis], array, cmap=QUANTILE_MAP, linewidth=0)
         solid.set_zlabel("quantile")
     else:
-        picture = axes.imshow(array.T, origin="lower", aspect="auto", extent=(0, 360, 0, 1), cmap=QUANTILE_MAP)
+        sides = np.linspace(*_around(len(array)), len(array) + 1)
+        ends = np.concatenate([[0.0], (places[:-1] + places[1:]) / 2, [1.0]])
+        picture = axes.pcolormesh(sides, ends, array.T, cmap=QUANTILE_MAP, rasterized=True)
         axes.figure.colorbar(picture, ax=axes, label="quantile")
     _label_directions(axes)
     axes.set_ylabel("level")
@@ -89,11 +100,19 @@ def quantile_surface(quantiles: Any, ax: Axes | None = None) -> Axes:
 
 def _label_directions(axes: Any) -> None:
     axes.set_xlabel("direction in degrees")
-    axes.set_xticks(range(0, 361, 90))
+    axes.set_xticks(range(0, 360, 90))
 
 
-def _levels(rows: Array) -> Array:
-    return np.asarray(np.arange(1, rows.shape[1] + 1) / (rows.shape[1] + 1))
+def _levels(rows: Array, given: Any) -> Array:
+    """Return the levels of the columns: those given, or even ones."""
+    if given is None:
+        return np.asarray(np.arange(1, rows.shape[1] + 1) / (rows.shape[1] + 1))
+    levels = np.asarray(given)
+    if levels.shape != rows.shape[1:]:
+        raise ValueError(
+            f"levels must be one per column, {rows.shape[1]}; got shape {levels.shape}. Pass the `levels_` in use."
+        )
+    return levels
 
 
 def feature_curves(
@@ -102,6 +121,8 @@ def feature_curves(
     names: Sequence[str] | None = None,
     templates: Any = None,
     ax: Axes | None = None,
+    *,
+    levels: Any = None,
 ) -> Axes:
     """Show features of one aggregation as functions of the level: samples thin, templates thick, a colour per class.
 
@@ -112,6 +133,7 @@ def feature_curves(
     names : one per class, in the order of the sorted labels; the labels themselves if left out
     templates : array of shape (n_classes, n_features), in the same order, optional
     ax : axes to draw on; new ones if left out
+    levels : as for `quantile_surface`
 
     Returns
     -------
@@ -127,20 +149,21 @@ def feature_curves(
     _check_classes(names, "names", len(classes))
     if templates is not None:
         _check_classes(templates, "templates", len(classes))
-        if np.shape(templates)[1:] != features.shape[1:]:
+        templates = np.asarray(templates)
+        if templates.shape[1:] != features.shape[1:]:
             raise ValueError(
                 f"templates must have as many features as the samples, {features.shape[1]}; got shape "
-                f"{np.shape(templates)}. Transform both with the same settings."
+                f"{templates.shape}. Transform both with the same settings."
             )
-    axes = _axes(ax)
+    places, axes = _levels(features, levels), _axes(ax)
     for i, label in enumerate(classes):
         look: dict[str, Any] = {
             "color": COLOURS[i % len(COLOURS)],
             "linestyle": STYLES[i // len(COLOURS) % len(STYLES)],
         }
         own = features[labels == label]
-        lines = [] if templates is None else axes.plot(_levels(own), templates[i], linewidth=3, alpha=0.45, **look)
-        lines += axes.plot(_levels(own), own.T, linewidth=0.7, **look)
+        lines = [] if templates is None else axes.plot(places, templates[i], linewidth=3, alpha=0.45, **look)
+        lines += axes.plot(places, own.T, linewidth=0.7, **look)
         lines[0].set_label(names[i])
     axes.set_xlabel("level")
     axes.set_ylabel("feature")
