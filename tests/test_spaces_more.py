@@ -15,6 +15,7 @@ from nrcdt.spaces import crystal_space, manifold_space, manifold_spaces
 from nrcdt.spaces.crystal import POINT_GROUPS, SYSTEMS, multiply, symmetry_rotations
 from nrcdt.spaces.hyperbolic import along_geodesic, busemann, centred
 from nrcdt.spaces.manifold import eigenspaces, laplacian
+from nrcdt.spaces.template import ARC
 
 ANY = [name for name in AGGREGATIONS if AGGREGATIONS[name].needs == "any"]
 
@@ -385,7 +386,13 @@ def test_one_space_for_sliced_wasserstein(rng):
 def test_spaces_that_are_made_can_be_stored(rng):
     vertices, faces = grid()
     weights, points = rng.random((2, len(vertices))), [grains(rng)]
-    for space, X in ((manifold_space(vertices, faces, 4), weights), (crystal_space("tetragonal"), points)):
+    made = ((manifold_space(vertices, faces, 4), weights), (crystal_space("tetragonal"), points))
+    for space, X in (
+        *made,
+        (SPACES["rotation"], points),
+        (SPACES["signal"], weights),
+        (ARC, rng.normal(size=(2, 9, 2))),
+    ):
         model = clone(NRCDT(space, n_directions=32, n_quantiles=8)).fit(X)
         again = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(again.transform(X), model.transform(X))

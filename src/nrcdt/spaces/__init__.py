@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from .. import directions as sets
 from ..measures import (
     Cloud,
+    as_floats,
     batch_of_images,
     check_clouds,
     check_hyperbolic,
@@ -21,7 +21,7 @@ from ..slices import Array, Atoms, Phi
 from . import circular, euclidean, hyperbolic, image, rotation, signal, sphere
 from .crystal import crystal_space
 from .manifold import manifold_space, manifold_spaces
-from .space import Space, columns
+from .space import Space, columns, fixed
 
 SPACES: dict[str, Space] = {
     space.name: space
@@ -29,7 +29,7 @@ SPACES: dict[str, Space] = {
         Space(
             name="image",
             check=batch_of_images,
-            dimension=lambda _: 2,
+            dimension=partial(fixed, 2),
             directions=sets.sphere,
             slices=image.slices,
             group="affine maps",
@@ -59,8 +59,8 @@ SPACES: dict[str, Space] = {
         Space(
             name="rotation",
             check=check_rotations,
-            dimension=lambda _: 4,
-            directions=lambda n, d: sets.rotations(n),
+            dimension=columns,
+            directions=rotation.directions,
             slices=rotation.slices,
             group="rotations from the left and from the right, inversion",
             linear=False,
@@ -69,7 +69,7 @@ SPACES: dict[str, Space] = {
         Space(
             name="sphere_vertical",
             check=check_sphere,
-            dimension=lambda _: 2,
+            dimension=partial(fixed, 2),
             directions=sets.sphere,
             slices=sphere.vertical_slices,
             group="rotations about the z axis, reflections that keep it",
@@ -79,8 +79,8 @@ SPACES: dict[str, Space] = {
         Space(
             name="sphere_parallel",
             check=check_sphere,
-            dimension=lambda _: 3,
-            directions=lambda n, d: sets.fibonacci(n),
+            dimension=columns,
+            directions=sets.sphere,
             slices=sphere.parallel_slices,
             group="rotations and reflections of the sphere",
             linear=False,
@@ -111,7 +111,7 @@ SPACES: dict[str, Space] = {
         Space(
             name="signal",
             check=check_signals,
-            dimension=lambda _: 1,
+            dimension=partial(fixed, 1),
             directions=signal.directions,
             slices=signal.slices,
             group="affine maps of the line",
@@ -126,7 +126,7 @@ SPACES: dict[str, Space] = {
 
 def own_space(phi: Phi, directions: Any) -> Space:
     """Build a space from a function of (points, directions), with values (n_directions, n_points), and an array."""
-    array = np.asarray(directions)
+    array = as_floats(directions, "the directions beside phi")
 
     def slices(cloud: Cloud, chosen: Array) -> Atoms:
         return Atoms(cloud.points, cloud.weights, chosen, phi)

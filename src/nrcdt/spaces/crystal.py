@@ -10,9 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from ..directions import rotations
 from ..measures import Cloud, check_rotations
 from ..slices import Array, Atoms
+from .rotation import directions
 from .space import Space, columns
 
 X, Y, Z, DIAGONAL = (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)
@@ -105,10 +105,6 @@ def slices(cloud: Cloud, directions: Array, symmetry: Array) -> Atoms:
     return Atoms(cloud.points, cloud.weights, directions, partial(phi, symmetry=symmetry))
 
 
-def _directions(n: int, d: int) -> Array:
-    return rotations(n)
-
-
 def crystal_space(crystal: str) -> Space:
     """Return the space of orientations of a crystal, to be passed as ``space=``.
 
@@ -130,7 +126,7 @@ def crystal_space(crystal: str) -> Space:
         name=f"rotation_{crystal}",
         check=check_rotations,
         dimension=columns,
-        directions=_directions,
+        directions=directions,
         slices=partial(slices, symmetry=symmetry_rotations(crystal)),
         group="rotations from the left, crystal symmetry from the right",
         linear=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..directions import rotations
 from ..measures import Cloud
 from ..slices import Array, Atoms
 
@@ -17,6 +18,11 @@ def phi(points: Array, directions: Array) -> Array:
     wide /= np.linalg.norm(wide, axis=1, keepdims=True)
     cosines = sum(wide[:, a] * directions[:, a, np.newaxis] for a in range(4))
     return np.asarray(2 * np.arccos(np.minimum(np.abs(cosines), 1)), dtype=points.dtype)
+
+
+def directions(n: int, d: int) -> Array:
+    """Return n unit quaternions of the Super-Fibonacci spiral."""
+    return rotations(n)
 
 
 def slices(cloud: Cloud, directions: Array) -> Atoms:

@@ -40,6 +40,11 @@ class Space:
     unit_directions: bool = False
 
 
+def fixed(d: int, measure: Any) -> int:
+    """Return d whatever the measure, for spaces whose directions always have as many coordinates."""
+    return d
+
+
 def columns(cloud: Cloud) -> int:
     """Return the number of coordinates of a cloud, for spaces whose directions have as many."""
     return int(cloud.points.shape[1])

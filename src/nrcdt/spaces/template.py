@@ -25,11 +25,21 @@ def slices(cloud: Cloud, directions: Array) -> Atoms:
     return Atoms(cloud.points, cloud.weights, directions, phi)
 
 
+def dimension(cloud: Cloud) -> int:
+    """Return two: directions lie in the plane."""
+    return 2
+
+
+def directions(n: int, d: int) -> Array:
+    """Return n equispaced directions."""
+    return circle(n)
+
+
 ARC = Space(
     name="arc",
     check=check_clouds,
-    dimension=lambda sample: 2,
-    directions=lambda n, d: circle(n),
+    dimension=dimension,
+    directions=directions,
     slices=slices,
     group="rotations and reflections of the circle",
     linear=False,
