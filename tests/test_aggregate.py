@@ -1,10 +1,12 @@
 """Normalisations and aggregations: values, names, mistakes."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 from nrcdt import AGGREGATIONS, NORMALIZATIONS
-from nrcdt.aggregate import aggregate, angular_quantiles, find_aggregations, spectrum
+from nrcdt.aggregate import aggregate, angular_quantiles, bispectrum, find_aggregations, spectrum
 from nrcdt.directions import circle, fibonacci
 from nrcdt.normalize import FlatSlice, normalize
 
@@ -145,6 +147,43 @@ def test_names_are_told_apart():
     assert names == ["lambda", "max", "lambda_2", "max_absolute"]
     with pytest.raises(ValueError, match="aggregate must name each aggregation once; got 'max' again"):
         find_aggregations(["max", "tv", "max"])
+
+
+def test_what_differs_may_share_a_name():
+    found = find_aggregations(
+        [spectrum(2), spectrum(3), lambda q: q, named("lambda_2"), lambda q: q, named("max"), "max"]
+    )
+    assert [one.name for one in found] == ["spectrum", "spectrum_2", "lambda", "lambda_2", "lambda_3", "max", "max_2"]
+
+
+def named(name):
+    def function(quantiles):
+        return quantiles[:, 0]
+
+    function.__name__ = name
+    return function
+
+
+@pytest.mark.parametrize(
+    "one", [*AGGREGATIONS.values(), spectrum(3), bispectrum(2), angular_quantiles([0.5])], ids=lambda one: one.name
+)
+def test_aggregations_can_be_stored(quantiles, one):
+    again = pickle.loads(pickle.dumps(one))
+    directions = circle(5)
+    np.testing.assert_array_equal(
+        again.function(quantiles, weights(5), directions), one.function(quantiles, weights(5), directions)
+    )
+
+
+def test_functions_may_not_spoil_the_quantiles(quantiles):
+    spoiler = find_aggregations([lambda q: np.exp(q, out=q)[:, 0], "range"])
+    with pytest.raises(ValueError, match="read-only"):
+        aggregate(quantiles, spoiler, weights(5), circle(5))
+
+
+def test_functions_must_return_real_numbers(quantiles):
+    with pytest.raises(ValueError, match=r"what aggregate lambda returns must hold real numbers .* got complex data"):
+        aggregate(quantiles, find_aggregations(lambda q: q[:, 0] * 1j), weights(5), circle(5))
 
 
 def test_empty_lists():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import sph_harm_y
 
-from .measures import positive_integer
+from .measures import as_floats, positive_integer
 from .slices import Array
 
 Function = Callable[..., Array]
@@ -38,17 +39,25 @@ def _total_variation(quantiles: Array, weights: Array, directions: Array) -> Arr
     return np.asarray(steps + np.abs(quantiles[:, 0] - quantiles[:, -1]))
 
 
-def _range(quantiles: Array) -> Array:
-    return np.asarray(quantiles.max(axis=1) - quantiles.min(axis=1))
+def _pair(eta: Callable[[Array], Array], outer: Function, quantiles: Array, weights: Array, directions: Array) -> Array:
+    return np.asarray(outer(eta(quantiles), axis=1))
 
 
-def _mean(quantiles: Array, weights: Array) -> Array:
+def _as_they_are(quantiles: Array) -> Array:
+    return quantiles
+
+
+def _mean(quantiles: Array, weights: Array, directions: Array) -> Array:
     return np.asarray((quantiles * weights.astype(quantiles.dtype)[:, np.newaxis]).sum(axis=1))
 
 
-def _std(quantiles: Array, weights: Array) -> Array:
-    mean = _mean(quantiles, weights)[:, np.newaxis]
-    return np.sqrt(_mean((quantiles - mean) ** 2, weights))
+def _mean_abs(quantiles: Array, weights: Array, directions: Array) -> Array:
+    return _mean(np.abs(quantiles), weights, directions)
+
+
+def _std(quantiles: Array, weights: Array, directions: Array) -> Array:
+    mean = _mean(quantiles, weights, directions)[:, np.newaxis]
+    return np.sqrt(_mean((quantiles - mean) ** 2, weights, directions))
 
 
 def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> Aggregation:
@@ -66,11 +75,12 @@ def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> 
     wanted = np.asarray(levels, dtype=np.float64)
     if wanted.ndim != 1 or wanted.size == 0 or not np.all((wanted >= 0) & (wanted <= 1)):
         raise ValueError(f"levels must be numbers between 0 and 1; got {levels!r}. Try (0, 0.25, 0.5, 0.75, 1).")
-
-    def function(quantiles: Array, weights: Array, directions: Array) -> Array:
-        return np.concatenate(list(np.quantile(quantiles, wanted, axis=1)), axis=1)
-
+    function = partial(_angular_quantiles, wanted)
     return Aggregation("angular_quantiles", function, exchange=bool(np.isin(wanted, (0, 1)).all()))
+
+
+def _angular_quantiles(levels: Array, quantiles: Array, weights: Array, directions: Array) -> Array:
+    return np.concatenate(list(np.quantile(quantiles, levels, axis=1)), axis=1)
 
 
 def spectrum(n_frequencies: int = 16, weights: Sequence[float] | None = None) -> Aggregation:
@@ -96,13 +106,13 @@ def spectrum(n_frequencies: int = 16, weights: Sequence[float] | None = None) ->
     factors = np.ones(n_frequencies + 1) if weights is None else np.asarray(weights, dtype=np.float64)
     if factors.shape != (n_frequencies + 1,):
         raise ValueError(f"weights must be {n_frequencies + 1} numbers, for 0 to {n_frequencies}; got {weights!r}.")
+    return Aggregation("spectrum", partial(_spectrum, factors), exchange=False, needs="even")
 
-    def function(quantiles: Array, direction_weights: Array, directions: Array) -> Array:
-        basis = _fourier if directions.shape[1] == 2 else _harmonics
-        parts = basis(quantiles, directions, n_frequencies)
-        return np.concatenate([factor * part for factor, part in zip(factors, parts, strict=True)], axis=1)
 
-    return Aggregation("spectrum", function, exchange=False, needs="even")
+def _spectrum(factors: Array, quantiles: Array, weights: Array, directions: Array) -> Array:
+    basis = _fourier if directions.shape[1] == 2 else _harmonics
+    parts = basis(quantiles, directions, len(factors) - 1)
+    return np.concatenate([factor * part for factor, part in zip(factors, parts, strict=True)], axis=1)
 
 
 def _fourier(quantiles: Array, directions: Array, n_frequencies: int) -> list[Array]:
@@ -149,16 +159,16 @@ def bispectrum(n_frequencies: int = 6) -> Aggregation:
            [ 0. ,  0. ,  0. , -0.5]])
     """
     n_frequencies = positive_integer(n_frequencies, "n_frequencies", "6 is a good start.")
+    return Aggregation("bispectrum", partial(_bispectrum, n_frequencies), exchange=False, needs="even circle")
+
+
+def _bispectrum(n_frequencies: int, quantiles: Array, weights: Array, directions: Array) -> Array:
     pairs = [(f, g) for f in range(n_frequencies // 2 + 1) for g in range(f, n_frequencies + 1 - f)]
-
-    def function(quantiles: Array, weights: Array, directions: Array) -> Array:
-        found = np.fft.rfft(quantiles, axis=1, norm="forward")
-        missing = max(0, n_frequencies + 1 - found.shape[1])
-        found = np.pad(found, ((0, 0), (0, missing), (0, 0)))
-        products = [found[:, f] * found[:, g] * found[:, f + g].conj() for f, g in pairs]
-        return np.concatenate([_shrunk(product) for product in products], axis=1)
-
-    return Aggregation("bispectrum", function, exchange=False, needs="even circle")
+    found = np.fft.rfft(quantiles, axis=1, norm="forward")
+    missing = max(0, n_frequencies + 1 - found.shape[1])
+    found = np.pad(found, ((0, 0), (0, missing), (0, 0)))
+    products = [found[:, f] * found[:, g] * found[:, f + g].conj() for f, g in pairs]
+    return np.concatenate([_shrunk(product) for product in products], axis=1)
 
 
 def _shrunk(products: Array) -> Array:
@@ -173,15 +183,15 @@ SET_FUNCTIONS = (np.max, np.min, np.ptp)
 AGGREGATIONS: dict[str, Aggregation] = {
     aggregation.name: aggregation
     for aggregation in (
-        Aggregation("max", lambda q, w, d: q.max(axis=1), extremes=True),
-        Aggregation("abs_max", lambda q, w, d: np.abs(q).max(axis=1), extremes=True),
-        Aggregation("abs_min", lambda q, w, d: np.abs(q).min(axis=1)),
-        Aggregation("abs_range", lambda q, w, d: _range(np.abs(q))),
-        Aggregation("range", lambda q, w, d: _range(q), extremes=True),
+        Aggregation("max", partial(_pair, _as_they_are, np.max), extremes=True),
+        Aggregation("abs_max", partial(_pair, np.abs, np.max), extremes=True),
+        Aggregation("abs_min", partial(_pair, np.abs, np.min)),
+        Aggregation("abs_range", partial(_pair, np.abs, np.ptp)),
+        Aggregation("range", partial(_pair, _as_they_are, np.ptp), extremes=True),
         Aggregation("tv", _total_variation, needs="circle"),
-        Aggregation("mean", lambda q, w, d: _mean(q, w), exchange=False),
-        Aggregation("mean_abs", lambda q, w, d: _mean(np.abs(q), w), exchange=False),
-        Aggregation("std", lambda q, w, d: _std(q, w), exchange=False),
+        Aggregation("mean", _mean, exchange=False),
+        Aggregation("mean_abs", _mean_abs, exchange=False),
+        Aggregation("std", _std, exchange=False),
         angular_quantiles(),
         spectrum(),
         bispectrum(),
@@ -205,21 +215,24 @@ def find_aggregations(aggregate: Any) -> list[Aggregation]:
     if isinstance(aggregate, list):
         if not aggregate:
             raise ValueError("aggregate must name at least one aggregation; got an empty list. Try ['max', 'tv'].")
-        found = [_find(one) for one in aggregate]
-        names = [one.name for one in found]
-        return [_numbered(one, names[:i].count(one.name)) for i, one in enumerate(found)]
+        return _told_apart([_find(one) for one in aggregate])
     return [_find(aggregate)]
 
 
-def _numbered(aggregation: Aggregation, n_before: int) -> Aggregation:
-    """Tell apart functions of one name; an aggregation of the table has no reason to come twice."""
-    if n_before == 0:
-        return aggregation
-    if aggregation.name in AGGREGATIONS:
-        raise ValueError(
-            f"aggregate must name each aggregation once; got {aggregation.name!r} again. Leave one of them out."
-        )
-    return aggregation._replace(name=f"{aggregation.name}_{n_before + 1}")
+def _told_apart(found: list[Aggregation]) -> list[Aggregation]:
+    """Number what has one name but differs; the same aggregation has no reason to come twice."""
+    names: list[str] = []
+    for i, one in enumerate(found):
+        if one in found[:i]:
+            raise ValueError(
+                f"aggregate must name each aggregation once; got {one.name!r} again. Leave one of them out."
+            )
+        name, n = one.name, 1
+        while name in names:
+            n += 1
+            name = f"{one.name}_{n}"
+        names.append(name)
+    return [one._replace(name=name) for one, name in zip(found, names, strict=True)]
 
 
 def _find(aggregate: Any) -> Aggregation:
@@ -230,7 +243,7 @@ def _find(aggregate: Any) -> Aggregation:
     if isinstance(aggregate, tuple) and len(aggregate) == 2 and all(callable(part) for part in aggregate):
         eta, outer = aggregate
         name = f"{_name(outer)}_{_name(eta)}"
-        return Aggregation(name, lambda q, w, d: np.asarray(outer(eta(q), axis=1)), exchange=outer in SET_FUNCTIONS)
+        return Aggregation(name, partial(_pair, eta, outer), exchange=outer in SET_FUNCTIONS)
     if callable(aggregate):
         return Aggregation(_name(aggregate), lambda q, w, d: aggregate(q), exchange=False)
     raise ValueError(
@@ -264,8 +277,10 @@ def aggregate(
 ) -> list[Array]:
     """Collapse the directions: one block of shape (n_samples, n_features) per aggregation, dtype kept."""
     blocks = []
+    quantiles.flags.writeable = False  # or one function could spoil what the next one gets
     for aggregation in aggregations:
-        block = np.asarray(aggregation.function(quantiles, direction_weights, directions))
+        found = aggregation.function(quantiles, direction_weights, directions)
+        block = as_floats(found, f"what aggregate {aggregation.name} returns")
         if block.ndim != 2 or len(block) != len(quantiles):
             raise ValueError(
                 f"aggregate must return shape (n_samples, n_features); got {block.shape} from {aggregation.name} for "
