@@ -29,10 +29,10 @@ MAPS = {
 LADDER = list(MAPS)
 
 
-def change(sets, space, normalize, aggregate, n=1024, frame="fixed"):
+def change(sets, space, normalize, aggregate, n=1024, **more):
     """Largest root mean square change of features between the first set and the others, relative to their size."""
     n = 8 * n if aggregate == "tv" else n
-    settings = {"space": space, "n_directions": n, "n_quantiles": 20, "normalize": normalize, "frame": frame}
+    settings = {"space": space, "n_directions": n, "n_quantiles": 20, "normalize": normalize, **more}
     features = nrcdt(sets, aggregate=aggregate, **settings)
     scale = aggregate if aggregate in ("tv", "spectrum", "bispectrum") else "abs_max"  # abs_min may vanish everywhere
     size = np.sqrt(np.mean(nrcdt(sets[:1], aggregate=scale, **settings) ** 2))
@@ -71,11 +71,40 @@ def test_the_whitened_frame_makes_everything_affine_invariant(rng, normalize, ag
     assert change([cloud, bent], "euclidean", normalize, aggregate, frame="whitened") > max(0.02, 5 * unchanged)
 
 
-@pytest.mark.parametrize("normalize", NORMALIZATIONS)
-@pytest.mark.parametrize("aggregate", AGGREGATIONS)
-def test_images_have_the_groups_of_the_plane(normalize, aggregate):
-    settings = {"normalize": normalize, "aggregate": aggregate}
-    assert invariance("image", **settings) == invariance("euclidean", **settings)
+# Maps that take pixels to pixels, or to blocks of them: no drawing again, and so no loss. From small groups to large.
+PIXEL_MAPS = {
+    "image": {
+        ORIGIN: [np.rot90, np.fliplr, np.transpose],
+        RIGID: [lambda x: np.roll(np.rot90(x), (4, -3), (0, 1)), lambda x: np.roll(x, 5, 1)],
+        "similarities": [lambda x: np.pad(x, ((1, 9), (3, 7))), lambda x: np.pad(x.T, 6)],
+        "affine maps": [lambda x: np.repeat(x, 9, axis=0), lambda x: np.repeat(np.rot90(x), 5, axis=1)],
+    },
+    "signal": {
+        "the reflection about the origin": [np.flip],
+        "shifts and reflections": [lambda x: np.roll(x, 5), lambda x: np.roll(x, -7)[::-1]],
+        "affine maps of the line": [lambda x: np.pad(x, (3, 30)), lambda x: np.pad(x[::-1], 12)],
+    },
+}
+PIXELS = [
+    (space, normalize, aggregate)
+    for space, normalize, aggregate in itertools.product(PIXEL_MAPS, NORMALIZATIONS, AGGREGATIONS)
+    if space == "image" or AGGREGATIONS[aggregate].needs == "any"
+]
+
+
+@pytest.mark.parametrize(("space", "normalize", "aggregate"), PIXELS)
+def test_stated_groups_of_images_and_signals(rng, space, normalize, aggregate):
+    maps, sample = PIXEL_MAPS[space], np.zeros((24, 24) if space == "image" else 40)
+    sample[(slice(7, 17),) * sample.ndim] = rng.exponential(size=(10,) * sample.ndim) ** 4
+    groups = list(maps)
+    place = groups.index(invariance(space, normalize=normalize, aggregate=aggregate))
+    how = {"normalize": normalize, "aggregate": aggregate, "n": 256, "n_radii": 2000}
+    inside = [one(sample) for group in groups[: place + 1] for one in maps[group]]
+    unchanged = change([sample, *inside], space, **how)
+    assert unchanged < 0.02
+    if place + 1 < len(groups):
+        outside = [one(sample) for one in maps[groups[place + 1]]]
+        assert change([sample, *outside], space, **how) > max(0.02, 5 * unchanged)
 
 
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
@@ -109,6 +138,16 @@ def test_the_template_space(rng):
     assert "rotations" in invariance(ARC)
     for aggregate in ("max", "tv", "mean"):
         assert change([points, *moved], ARC, "standardize", aggregate) < 0.02
+
+
+def test_a_function_called_mean_is_not_the_mean(rng):
+    def mean(quantiles):
+        return np.abs(quantiles).mean(axis=1)
+
+    assert invariance(normalize=None, aggregate=mean) == ORIGIN
+    assert invariance(normalize=None, aggregate="mean") == RIGID
+    cloud = cloud_of(rng, 60)
+    assert change([cloud, cloud + 5], "euclidean", None, mean) > 0.1
 
 
 def test_pairs_promise_only_what_is_known():

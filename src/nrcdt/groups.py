@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .aggregate import find_aggregations
+from .aggregate import AGGREGATIONS, find_aggregations
 from .normalize import NORMALIZATIONS
 from .spaces import SPACES, find_space
 from .transform import check_frame, refuse_directions
@@ -17,6 +17,10 @@ _MOVES = {
     "global": "similarities",
     "center": "rotations, reflections and shifts",
     None: "rotations and reflections about the origin",
+}
+_MOVES_OF_THE_LINE = dict.fromkeys(_MOVES, SPACES["signal"].group) | {
+    "center": "shifts and reflections",
+    None: "the reflection about the origin",
 }
 
 
@@ -49,10 +53,11 @@ def invariance(
     if frame == "whitened":
         return found.group  # whatever is done to the slices of the whitened measure, which affine maps only turn
     if found.linear:
-        if normalize is None and all(one.name == "mean" for one in aggregations):
-            return _MOVES["center"]  # the shifts of opposite directions cancel
+        moves = _MOVES_OF_THE_LINE if found is SPACES["signal"] else _MOVES
+        if normalize is None and all(one.function is AGGREGATIONS["mean"].function for one in aggregations):
+            return moves["center"]  # the shifts of opposite directions cancel
         exchange = all(one.exchange for one in aggregations)
-        return found.group if normalize in SLICEWISE and exchange else _MOVES[normalize]
+        return found.group if normalize in SLICEWISE and exchange else moves[normalize]
     if found is SPACES["circular"]:
         return found.group if normalize in (*SLICEWISE, "global") else "rotations, reflections and shifts"
     return found.group
