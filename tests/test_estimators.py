@@ -240,6 +240,11 @@ def test_own_space(rng):
         ({"directions": 2 * circle(4)}, "directions must be unit vectors; got length 2 in row 0"),
         ({"directions": (circle(2), [1, np.inf])}, "the weights of directions must be finite"),
         ({"directions": (circle(2), [1, -1])}, "the weights of directions must be non-negative with positive sum"),
+        (
+            {"directions": (circle(8), [1] * 4 + [9] * 4), "aggregate": "spectrum"},
+            "'spectrum' .* weighted, in the image",
+        ),
+        ({"n_directions": 1, "aggregate": "bispectrum"}, "'bispectrum' .* sorted by angle, at least two"),
         ({"directions": (circle(4), [1, 2])}, "the weights of directions must be one number per direction, 4"),
         ({"directions": circle(6)[[0, 2, 1, 3]], "aggregate": "tv"}, "'tv' must have directions in order around a"),
         ({"image_shape": (2, 3)}, "image_shape must have 25 pixels"),
@@ -255,9 +260,36 @@ def test_settings_that_are_refused(rng, settings, message):
         NRCDT(**settings).fit(rng.random((3, 25)))
 
 
+def test_weights_of_directions_may_be_large(rng):
+    images = rng.random((3, 5, 5))
+    large, usual = (
+        NRCDT(directions=(circle(4), [size, size, size / 2, size]), aggregate="mean", n_quantiles=12).fit(images)
+        for size in (1e308, 1.0)
+    )
+    np.testing.assert_allclose(large.transform(images), usual.transform(images), rtol=1e-12)
+
+
+def test_other_blocks_than_in_fit(rng):
+    images = rng.random((3, 5, 5))
+    model = NRCDT(**SMALL).fit(images).set_params(aggregate=["max", "tv"])
+    with pytest.raises(ValueError, match=r"aggregate must ask for as many blocks as in fit, 1; got 2. Fit again"):
+        model.transform(images)
+
+
+def test_phi_must_be_real(rng):
+    with pytest.raises(ValueError, match=r"X\[0\]: phi of every point and direction must hold real numbers"):
+        nrcdt(rng.random((2, 9, 2)), (lambda points, directions: 1j * directions @ points.T, circle(4)))
+    with pytest.raises(ValueError, match="the directions beside phi must hold real numbers in a regular array"):
+        nrcdt(rng.random((2, 9, 2)), (lambda points, directions: directions @ points.T, (circle(4), np.ones(4))))
+
+
 def test_tv_needs_order(rng):
     with pytest.raises(ValueError, match=r"'tv' must have .* got directions of shape \(64, 3\) in the euclidean space"):
         nrcdt([cloud_of(rng, 30, 3)], "euclidean", n_directions=64, aggregate="tv")
+    with pytest.raises(
+        ValueError, match=r"'spectrum' must have .* Leave directions out, take more of them, or use 'max'"
+    ):
+        nrcdt([cloud_of(rng, 30, 3)], "euclidean", n_directions=4, aggregate="spectrum")
     with pytest.raises(ValueError, match="'tv' must have directions in order"):
         nrcdt([Rotation.random(9, rng=rng).as_matrix()], "rotation", aggregate=["max", "tv"])
     assert nrcdt([cloud_of(rng)], "circular", aggregate="tv").shape == (1, 256)

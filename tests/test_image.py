@@ -185,8 +185,13 @@ def test_inverse_messages():
     with pytest.raises(ValueError, match="quantiles must have shape"):
         inverse_rcdt(np.ones(5), (4, 4))
     inside, shift = np.tile(np.linspace(-0.5, 0.5, 4), (2, 8, 1)), np.array([0, 1])[:, np.newaxis, np.newaxis]
-    with pytest.raises(ValueError, match=r"^sample 1: quantiles must have mass on the canvas, in \[-1, 1\]; got 50"):
+    with pytest.raises(ValueError, match=r"^sample 1: quantiles must lie on the canvas, in \[-1, 1\]; got 50"):
         inverse_rcdt(inside + 51 * shift, (3, 3))
+    standardized = rcdt(np.eye(5)[np.newaxis], n_directions=8, n_quantiles=9, normalize="standardize")
+    with pytest.raises(
+        ValueError, match=r"quantiles must lie on the canvas, .* not normalised, and clip what was moved"
+    ):
+        inverse_rcdt(standardized, (5, 5))
     with pytest.raises(ValueError, match=r"^sample 1: quantiles must be finite; got NaN"):
         inverse_rcdt(np.where(shift, np.nan, inside), (3, 3))
     with pytest.raises(ValueError, match="directions must be as many as in quantiles, 5; got 4"):

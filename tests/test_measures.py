@@ -107,7 +107,11 @@ def test_dtypes():
         (SQUARE[:0], r"X\[1\] must hold at least one point; got shape \(0, 2\). Drop"),
         (np.hstack([SQUARE, SQUARE]), r"X\[1\] must have 2 coordinates like X\[0\]; got 4. Transform"),
         (SQUARE * np.nan, r"X\[1\] must be finite; got NaN"),
-        ((SQUARE, [1, 2, 3]), r"the weights of X\[1\] must be one number per point; got shape \(3,\) for 4 points"),
+        (
+            (SQUARE, [1, 2, 3]),
+            r"the weights of X\[1\] must be one number per point; got shape \(3,\) for points of shape \(4, 2\)",
+        ),
+        ((5.0, [1]), r"the weights of X\[1\] must be one number per point; got shape \(1,\) for points of shape \(\)"),
         ((SQUARE, [1, 2, 3, -1]), r"the weights of X\[1\] must be non-negative .* minimum of -1 and a maximum of 3"),
         ((SQUARE, [0, 0, 0, 0]), r"the weights of X\[1\] must be non-negative with positive sum"),
         ((SQUARE, [1, 2, 3, np.inf]), r"the weights of X\[1\] must be finite; got infinity"),

@@ -319,7 +319,7 @@ class NRCDT(_Slicer):
         """Check the measures, resolve the settings, and store the scales of a list of aggregations."""
         measures, plan = self._fit_plan(X)
         aggregations = find_aggregations(self.aggregate)
-        refuse_directions(aggregations, plan.directions, plan.space)
+        refuse_directions(aggregations, plan.directions, plan.space, plan.direction_weights)
         first = next(walk(measures[:1], plan, lambda chunk: feature_blocks(chunk, plan, aggregations), self.n_jobs))
         self.block_sizes_ = [block.shape[1] for block in first]
         in_list = isinstance(self.aggregate, list)
@@ -330,6 +330,11 @@ class NRCDT(_Slicer):
         """Return features of shape (n_samples, n_features)."""
         measures, plan = self._fitted(X)
         aggregations = find_aggregations(self.aggregate)
+        if len(aggregations) != len(self.scales_):
+            raise ValueError(
+                f"aggregate must ask for as many blocks as in fit, {len(self.scales_)}; got {len(aggregations)}. "
+                "Fit again after a change of settings."
+            )
 
         def features(chunk: Sequence[Any]) -> Array:
             return join_blocks(feature_blocks(chunk, plan, aggregations), self.scales_)

@@ -94,8 +94,8 @@ def refuse_flat(means: Array, spreads: Array, precision: float) -> None:
         raise FlatSlice(
             int(sample),
             f" must have spread in every slice; got none in direction {direction}. "
-            "Drop the sample, choose other directions, normalize with 'center' or None, or, if it lies far from the "
-            "origin, subtract its mean first.",
+            "Drop the sample, choose other directions, normalize with 'center' or None; if nearly all mass is in one "
+            "point, raise n_quantiles; if the sample lies far from the origin, subtract its mean first.",
         )
 
 

@@ -163,7 +163,8 @@ def step_quantiles(atoms: Atoms, levels: Levels, out: Array | None = None) -> Ar
         points = np.ascontiguousarray(atoms.points.T)
         directions = np.ascontiguousarray(atoms.directions, dtype)
         return np.asarray(kernels.projected_quantiles(points, directions, weights, levels.values, out))
-    values = np.ascontiguousarray(atoms.phi(atoms.points, atoms.directions), dtype)
+    values = as_floats(atoms.phi(atoms.points, atoms.directions), "phi of every point and direction")
+    values = np.ascontiguousarray(values, dtype)
     check_size(values, "phi of every point and direction")
     expected = (len(atoms.directions), len(atoms.points))
     if values.shape != expected:

@@ -28,6 +28,7 @@ from .spaces.image import filtered_back_projection, strip_count
 from .threads import share, thread_count
 
 CHUNK_BYTES = 2**22
+CANVAS_TOLERANCE = 1e-5
 
 Result = TypeVar("Result")
 
@@ -113,23 +114,27 @@ def resolve_directions(space: Space, dimension: int, n_directions: int, given: A
             f"the weights of directions must be non-negative with positive sum; got a minimum of {low:g} and a maximum "
             f"of {high:g}. Pass (directions, weights)."
         )
+    weights = weights / high  # or the sum of large ones might not be finite
     return directions, weights / weights.sum()
 
 
-def refuse_directions(aggregations: Sequence[Aggregation], directions: Array, space: Space) -> None:
-    """Refuse aggregations that ask for an order or an even spread that directions do not have."""
+def refuse_directions(
+    aggregations: Sequence[Aggregation], directions: Array, space: Space, weights: Array | None = None
+) -> None:
+    """Refuse aggregations that ask for an order or an even spread that directions, or their weights, do not have."""
+    even = weights is None or bool(np.ptp(weights) < 1e-9 * weights.max())
     for one in aggregations:
         if "circle" in one.needs and not run_around(directions):
             raise ValueError(
                 f"aggregate {one.name!r} must have directions in order around a whole circle; "
                 f"got directions of shape {directions.shape} in the {space.name} space. "
-                "Use 'max', or plane directions sorted by angle."
+                "Use 'max', or plane directions sorted by angle, at least two."
             )
-        if "even" in one.needs and not (space.unit_directions and evenly_spread(directions)):
+        if "even" in one.needs and not (even and space.unit_directions and evenly_spread(directions)):
             raise ValueError(
-                f"aggregate {one.name!r} must have directions spread evenly over a circle or a sphere; "
-                f"got directions of shape {directions.shape} in the {space.name} space. "
-                "Leave directions out, or use 'max'."
+                f"aggregate {one.name!r} must have directions spread evenly over a circle or a sphere; got "
+                f"directions of shape {directions.shape}{'' if even else ', weighted,'} in the {space.name} space. "
+                "Leave directions out, take more of them, or use 'max'."
             )
 
 
@@ -306,11 +311,10 @@ def _invert_one(
     quantiles: Array, shape: tuple[int, int], directions: Array, weights: Array, n_radii: int, reference: Any
 ) -> Array:
     sinogram = inverse_cdt(quantiles, edges=(-1.0, 1.0), n_radii=n_radii, reference=reference)
-    image = filtered_back_projection(sinogram, shape, directions, weights)
-    image = np.maximum(image, 0)
-    if image.sum() == 0:
+    image = np.maximum(filtered_back_projection(sinogram, shape, directions, weights), 0)
+    if np.abs(quantiles).max() > 1 + CANVAS_TOLERANCE or image.sum() == 0:
         raise ValueError(
-            f"quantiles must have mass on the canvas, in [-1, 1]; got {quantiles.min():.3g} to {quantiles.max():.3g}. "
-            "Invert what `rcdt` returns, not normalised."
+            f"quantiles must lie on the canvas, in [-1, 1]; got {quantiles.min():.3g} to {quantiles.max():.3g}. "
+            "Invert what `rcdt` returns, not normalised, and clip what was moved off the canvas."
         )
     return np.asarray((image / image.sum()).astype(quantiles.dtype))

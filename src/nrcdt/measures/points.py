@@ -29,10 +29,10 @@ def _weighted(sample: Any, name: str) -> tuple[Any, Array | None]:
         return points, None
     points = as_floats(points, name)
     weights = as_floats(weights, f"the weights of {name}")
-    if weights.ndim != 1 or len(weights) != len(points):
+    if weights.ndim != 1 or points.ndim == 0 or len(weights) != len(points):
         raise ValueError(
             f"the weights of {name} must be one number per point; "
-            f"got shape {weights.shape} for {len(points)} points. Pass (points, weights)."
+            f"got shape {weights.shape} for points of shape {points.shape}. Pass (points, weights)."
         )
     if len(weights) == 0:
         return points, weights
