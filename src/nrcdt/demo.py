@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import html
 import io
+import shlex
+import shutil
+import sys
 import time
 from pathlib import Path
 from string import Template
@@ -28,7 +31,6 @@ SHOWN_PER_CLASS = 3
 SHOWN_WRONG = 10
 VIEW = 0.6
 CURVES_PER_CLASS = 8
-NEXT_COMMAND = "nrcdt features my-scans/ -o features.parquet"
 SHOWCASE = "NR-CDT, max"
 
 
@@ -80,6 +82,13 @@ def run(out: Path, n_classes: int = 10, n_samples: int = 20, seed: int = 0, cons
     with console.status("writing the page"):
         page.write_text(_page(task, results, predictions[SHOWCASE]), encoding="utf-8")
     return page
+
+
+def next_command() -> str:
+    """Return what to type next, with the program as it was started where the shell does not find it by name."""
+    started = sys.argv[0]
+    unknown = Path(started).stem == "nrcdt" and shutil.which("nrcdt") is None
+    return f"{shlex.quote(started) if unknown else 'nrcdt'} features my-scans/ -o features.parquet"
 
 
 def _methods() -> dict[str, Any]:
@@ -153,7 +162,7 @@ def _page(task: Task, results: list[Result], predicted: Array) -> str:
         table=_html_table(results),
         guess=f"{1 / len(task.names):.3f}",
         figures=_figures(task),
-        command=html.escape(NEXT_COMMAND),
+        command=html.escape(next_command()),
     )
 
 
@@ -324,7 +333,9 @@ centred; below each is the catalogue entry with the nearest features.</p>
 
 <h2>Compared with other methods</h2>
 <div class="scroll">$table</div>
-<p class="quiet">$summary. The time includes the search in the catalogue. Guessing would score $guess.</p>
+<p class="quiet">$summary. The time includes the search in the catalogue. Guessing would score $guess. The R-CDT keeps
+every shadow as it is, and changes whenever the picture does; the NR-CDT keeps the largest value over all directions
+("max"), or how much the shadows change from one direction to the next ("tv").</p>
 $figures
 <h2>Now with your own pictures</h2>
 <p>Scans, photographs or tracings in any folder become a table with one row of features per picture:</p>

@@ -94,10 +94,10 @@ def demo(
         searching.serve_synthetic(out, port)
         return
     with one_red_line():
-        from ..demo import run
+        from ..demo import next_command, run
 
         page = run(out, classes, samples, seed)
-    say(f"Open {page} in a browser. Next, with your own pictures: nrcdt features my-scans/ -o features.parquet")
+    say(f"Open {page} in a browser. Next, with your own pictures: {next_command()}")
 
 
 @app.command()
