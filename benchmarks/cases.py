@@ -334,18 +334,16 @@ def weighted_cloud(dtype, quick):
     )
 
 
-def two_threads(space, quick):
-    n = 16 if quick and space != "image" else 64  # few drawings are done before the second thread has begun
+def two_threads(space, n, bar, quick):
     if space == "image":
         batch, settings = np.tile(line_drawings(8), (n // 8, 1, 1)), {"n_radii": N_RADII}
-        what = f"Features of {n} line drawings (8 different ones)"
+        name, what = f"two threads, {n} drawings", f"Features of {n} line drawings (8 different ones)"
     else:
         batch, settings = np.random.default_rng(0).normal(size=(n, 5000, 3)), {"n_quantiles": 1000}
-        what = f"Features of {n} clouds of 5000 points in R^3 (1000 quantiles)"
+        name, what = f"two threads, {n} clouds", f"Features of {n} clouds of 5000 points in R^3 (1000 quantiles)"
     calls = [partial(nrcdt.NRCDT(space, n_jobs=k, **settings).fit(batch).transform, batch) for k in (2, 1)]
     what += " on two threads (ours) against one (theirs)."
-    name = f"two threads, {'drawings' if space == 'image' else 'clouds'}"
-    return record(name, what, *interleave(calls, quick), 1.7, n_samples=n)
+    return record(name, what, *interleave(calls, quick), bar, n_samples=n)
 
 
 def plain_loop(quick):
@@ -485,8 +483,10 @@ CASES = {
     "cloud_clusters_float32": Case(partial(cloud, clusters, None, "float32")),
     "cloud_weighted_float64": Case(partial(weighted_cloud, "float64")),
     "cloud_weighted_float32": Case(partial(weighted_cloud, "float32")),
-    "threads_drawings": Case(partial(two_threads, "image"), cores=2),
-    "threads_clouds": Case(partial(two_threads, "euclidean"), cores=2),
+    "threads_drawings": Case(partial(two_threads, "image", 256, 1.7), cores=2),
+    "threads_64_drawings": Case(partial(two_threads, "image", 64, None), cores=2),
+    "threads_16_drawings": Case(partial(two_threads, "image", 16, None), cores=2),
+    "threads_clouds": Case(partial(two_threads, "euclidean", 64, 1.7), cores=2),
     "threads_plain": Case(plain_loop, cores=2),
     "scaling_ink": Case(scaling_ink),
     "scaling_directions": Case(scaling_directions),
