@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from nrcdt import files
-from nrcdt.files import collect, kind_of, read_cloud, read_image, read_mesh
+from nrcdt.files import collect, kind_of, read_cloud, read_image, read_mesh, read_picture
 
 
 @pytest.fixture
@@ -71,11 +71,32 @@ def test_white_ink_on_transparent_paper_is_seen(tmp_path):
     np.testing.assert_array_equal(read_image(tmp_path / "a.png"), pixels[..., 3].astype(float))
 
 
-def test_camera_orientation_is_applied(tmp_path, drawing):
+# What a viewer does to a picture with orientation 1 to 8.
+TURNS = (
+    lambda a: a,
+    np.fliplr,
+    lambda a: np.rot90(a, 2),
+    np.flipud,
+    np.transpose,
+    lambda a: np.rot90(a, -1),
+    lambda a: np.rot90(a, 2).T,
+    np.rot90,
+)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("name", ["a.png", "raw.tif", "packed.tif", "deep.tif", "a.jpg", "a.webp"])
+def test_camera_orientation_is_applied(tmp_path, drawing, name, orientation):
+    drawing[5:18, 4:7] = 40  # looks different from all sides
     exif = Image.Exif()
-    exif[0x0112] = 6
-    Image.fromarray(drawing).save(tmp_path / "a.png", exif=exif)
-    np.testing.assert_array_equal(read_image(tmp_path / "a.png") > 0, np.rot90(drawing == 40, -1))
+    exif[0x0112] = orientation
+    how = {"packed.tif": {"compression": "tiff_lzw"}, "a.webp": {"lossless": True}}.get(name, {})
+    pixels = drawing.astype(np.uint16) * 257 if name == "deep.tif" else drawing
+    Image.fromarray(pixels).save(tmp_path / name, exif=exif, **how)
+    expected = TURNS[orientation - 1](drawing == 40)
+    for source in (tmp_path / name, (tmp_path / name).read_bytes()):
+        grey, _ = read_picture(source)
+        np.testing.assert_array_equal(grey < grey.max() / 2, expected)
 
 
 def test_infinite_grey_is_refused(tmp_path):
@@ -172,6 +193,30 @@ def test_text(tmp_path, name, text, weighted):
     np.testing.assert_array_equal(weights, WEIGHTS if weighted else None)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,1\n{0},{1}\n{2},{3}\n",  # pandas, without its row numbers
+        ",0,1\n0,{0},{1}\n1,{2},{3}\n",  # pandas, with them
+        "Unnamed: 0,x,y\n0,{0},{1}\n1,{2},{3}\n",  # pandas, read and written again
+        "     0    1\n0  {0}  {1}\n1  {2}  {3}\n",  # pandas, as it prints
+        "x y\n1 {0} {1}\n2 {2} {3}\n",  # R, write.table without quotes
+        '"x" "y"\n"1" {0} {1}\n"2" {2} {3}\n',  # and with them
+        '"x","y"\n"{0}","{1}"\n"{2}","{3}"\n',
+    ],
+)
+def test_row_and_column_numbers_are_no_coordinates(tmp_path, text):
+    points = np.array([[0.5, 1.25], [-2.0, 3.5]])
+    (tmp_path / "a.csv").write_text(text.format(*points.ravel()))
+    np.testing.assert_array_equal(read_cloud(tmp_path / "a.csv")[0], points)
+
+
+@pytest.mark.parametrize("text", ["0,1\n3,2\n", "0 1\n3 2", "A vase, of old\n0,1\n3,2\n", "vase\n0,1\n3,2\n"])
+def test_points_of_whole_numbers_are_points(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    np.testing.assert_array_equal(read_cloud(tmp_path / "a.csv")[0], [[0, 1], [3, 2]])
+
+
 def test_missing_numbers_stay_missing(tmp_path):
     (tmp_path / "a.csv").write_text("nan,1\n2,3\n")
     assert np.isnan(read_cloud(tmp_path / "a.csv")[0][0, 0])
@@ -208,6 +253,7 @@ def test_bad_arrays(tmp_path):
     (tmp_path / "damaged.npz").write_bytes(damaged)
     with ZipFile(tmp_path / "text.npz", "w") as archive:
         archive.writestr("points.txt", "1 2")
+    np.savez(tmp_path / "empty.npz")
     (tmp_path / "cut.npy").write_bytes((tmp_path / "flat.npy").read_bytes()[:-8])
     Image.new("L", (3, 3)).save(tmp_path / "picture.png")
     (tmp_path / "picture.png").rename(tmp_path / "picture.npy")
@@ -218,6 +264,7 @@ def test_bad_arrays(tmp_path):
         "many.npz": "the archive must hold `points`, or a single array; got a, b",
         "broken.npz": "the file must hold whole arrays of numbers",
         "damaged.npz": "the file must hold whole arrays of numbers",
+        "empty.npz": "the archive must hold `points`, or a single array; got nothing",
         "text.npz": "the archive must hold `points`, or a single array; got nothing",
         "cut.npy": "the file must hold whole arrays of numbers",
         "picture.npy": "the file must hold whole arrays of numbers; got objects, or no array file. Save it again",
@@ -259,6 +306,16 @@ def test_a_mesh_with_fewer_vertices_than_it_declares_is_refused(tmp_path):
     (tmp_path / "a.ply").write_text(header + "end_header\n" + "1 2 3\n4 5 6\n7 8 10\n0 0 1\n" * 3)
     with pytest.raises(ValueError, match=r"got 12 of 1000 vertices\. Export it again"):
         read_mesh(tmp_path / "a.ply")
+
+
+@pytest.mark.parametrize("comment", ["", "# a box\n"])
+@pytest.mark.parametrize("suffix", ["off", "ply"])
+def test_a_mesh_with_fewer_faces_than_it_declares_is_refused(tmp_path, box, suffix, comment):
+    box.export(tmp_path / f"whole.{suffix}", **({"encoding": "ascii"} if suffix == "ply" else {}))
+    lines = (tmp_path / f"whole.{suffix}").read_text().splitlines(keepends=True)
+    (tmp_path / f"a.{suffix}").write_text("".join([lines[0], comment * (suffix == "off"), *lines[1:-3]]))
+    with pytest.raises(ValueError, match=r"got 9 of 12 faces\. Export it again"):
+        read_mesh(tmp_path / f"a.{suffix}")
 
 
 def test_half_a_binary_mesh_is_refused_for_what_it_is(tmp_path, box):

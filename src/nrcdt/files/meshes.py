@@ -11,7 +11,7 @@ import numpy as np
 from ..slices import Array
 from .checks import check_bytes, first_line
 
-PLY_HEADER = 65_536  # bytes
+HEADER = 65_536  # bytes
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
 SURFACE_SEED = 0
 
@@ -67,15 +67,17 @@ def _load_mesh(path: Path) -> Any:
         with path.open("rb") as file:
             loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False)
         mesh: Any = loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
-        n_vertices = len(mesh.vertices)
+        found = {"vertices": len(mesh.vertices), "faces": len(getattr(mesh, "faces", ()))}
     except OSError:
         raise
     except Exception as error:  # as for pictures: damaged files raise all kinds of errors
         # What is no whole binary file is read as text, for which a guess of its encoding would be needed.
         text = "neither text nor a whole binary file"
-        found = text if isinstance(error, ImportError) else f"one that trimesh cannot read ({first_line(error)})"
-        raise _not_whole(found) from error
-    _check_vertices(path, n_vertices)
+        got = text if isinstance(error, ImportError) else f"one that trimesh cannot read ({first_line(error)})"
+        raise _not_whole(got) from error
+    for what, n in _declared(path).items():
+        if found[what] < n:  # the reader takes what is there; faces with many corners become several
+            raise _not_whole(f"{found[what]} of {n} {what}")
     return mesh
 
 
@@ -94,12 +96,17 @@ def _check_triangles(path: Path) -> None:
         raise _not_whole(f"{max(found, 0)} of {declared} triangles")
 
 
-def _check_vertices(path: Path, n_vertices: int) -> None:
-    """Refuse a PLY file that has fewer vertices than it declares; the reader takes what is there."""
-    if path.suffix.lower() != ".ply":
-        return
+def _declared(path: Path) -> dict[str, int]:
+    """Return how many vertices and faces a PLY or OFF file says that it has."""
+    suffix = path.suffix.lower()
+    if suffix not in (".ply", ".off"):
+        return {}
     with path.open("rb") as file:
-        header = file.read(PLY_HEADER).partition(b"end_header")[0]
-    declared = re.search(rb"^element\s+vertex\s+(\d+)", header, re.MULTILINE)
-    if declared and n_vertices < int(declared[1]):
-        raise _not_whole(f"{n_vertices} of {int(declared[1])} vertices")
+        header = file.read(HEADER)
+    if suffix == ".off":
+        counts = re.match(rb"\s*\S*OFF\s+(\d+)\s+(\d+)", re.sub(rb"#.*", b"", header))
+        return dict(zip(("vertices", "faces"), map(int, counts.groups()), strict=True)) if counts else {}
+    header = header.partition(b"end_header")[0]
+    names = {"vertices": rb"vertex", "faces": rb"face"}
+    found = {what: re.search(rb"^element\s+%b\s+(\d+)" % name, header, re.MULTILINE) for what, name in names.items()}
+    return {what: int(match[1]) for what, match in found.items() if match}

@@ -71,8 +71,11 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
         with warnings.catch_warnings():
             # Pillow warns from 89 megapixels on; the cap here is checked before a pixel is decoded.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            file = BytesIO(source) if isinstance(source, bytes) else source
-            with Image.open(file, formats=PICTURE_FORMATS) as picture:
+            # An open file, not its name: by name Pillow maps pictures into memory, and turned ones come out sheared.
+            with (
+                BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file,
+                Image.open(file, formats=PICTURE_FORMATS) as picture,
+            ):
                 _check_pixels(picture.width, picture.height)
                 grey = _grey_levels(ImageOps.exif_transpose(picture))
                 millimetres = _pixel_side(picture)

@@ -15,7 +15,7 @@ from ..slices import Array
 from .checks import TooLarge, check_bytes, first_line
 
 WEIGHT_NAMES = {"weight", "weights"}
-INDEX_NAMES = {"", "id", "index"}
+INDEX_NAMES = {"", "id", "idx", "index", "row", "unnamed: 0"}
 
 
 def read_cloud(path: Path | str) -> tuple[Array, Array | None]:
@@ -26,7 +26,8 @@ def read_cloud(path: Path | str) -> tuple[Array, Array | None]:
     path : file of points, one per row
         ``.npy``: an array (n_points, d). ``.npz``: `points` and perhaps `weights`, or a single array. ``.csv``,
         ``.txt``, ``.xyz``: numbers between commas, semicolons or blanks, perhaps under a header; a column named
-        `weight` holds weights, and one named `id` or `index`, or without a name beside named ones, is left out.
+        `weight` holds weights. A column that counts the rows is left out: one named `id` or `index`, or without a name
+        beside others that have one, even if these are only 0, 1, ... as pandas writes them.
 
     Returns
     -------
@@ -72,7 +73,8 @@ def _read_npy(path: Path) -> Array:
 
 def _read_npz(path: Path) -> dict[str, Array]:
     with ZipFile(path) as archive:
-        check_bytes(sum(member.file_size for member in archive.infolist()))
+        if members := archive.infolist():
+            check_bytes(sum(member.file_size for member in members))
     with np.load(path, allow_pickle=False) as arrays:
         return {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
 
@@ -93,24 +95,49 @@ def _read_text(path: Path) -> tuple[Array, Array | None]:
             )
         separator = next((mark for mark in ";,\t" if mark in first), None)
         rows: Iterable[str] = chain([first], lines)
-        if separator == ";":
-            rows = (line.replace(",", ".") for line in rows)
+        if _numbers_columns(_fields(first, separator)):
+            second = next(lines, "")
+            if not _is_point(_fields(first, separator), _fields(second, separator)):
+                headers.append(first)
+                first = ""
+            rows = chain(filter(None, [first, second]), lines)
+        strange = str.maketrans({'"': None} | ({",": "."} if separator == ";" else {}))
+        rows = (line.translate(strange) for line in rows)
         table = _numbers(rows, separator)
-    return _columns(table, _column_names(headers, separator, table.shape[1]))
+    return _columns(table, _column_names(headers, separator, table))
 
 
-def _column_names(headers: list[str], separator: str | None, n_columns: int) -> list[str]:
+def _fields(line: str, separator: str | None) -> list[str]:
+    return [field.strip(" \"'\r\n") for field in line.lstrip("#% ").split(separator)]
+
+
+def _numbers_columns(fields: list[str]) -> bool:
+    """Tell whether fields are 0, 1, ..., perhaps behind an empty one: a point, or numbers that stand for names."""
+    numbers = fields[1:] if fields[:1] == [""] else fields
+    return len(numbers) > 1 and numbers == [str(i) for i in range(len(numbers))]
+
+
+def _is_point(fields: list[str], following: list[str]) -> bool:
+    """Tell points from numbers of columns: the next row is as long, and as whole."""
+    return "" not in fields and len(fields) == len(following) and all(map(re.compile(r"[-+]?\d+").fullmatch, following))
+
+
+def _column_names(headers: list[str], separator: str | None, table: Array) -> list[str]:
     """Return the names in the last header line that has one per column, or in the one that names weights.
 
     Units may stand below the names. A line of as many fields, half of them numbers, is no header but a broken row.
     """
     names: list[str] = []
+    counts = bool((table[:, 0] == np.arange(len(table)) + table[0, 0]).all() and table[0, 0] in (0, 1))
     for header in headers:
-        fields = [field.strip(" \"'\r\n") for field in header.lstrip("#% ").split(separator)]
-        if len(fields) != n_columns:
+        fields = _fields(header, separator)
+        if counts and len(fields) == table.shape[1] - 1:
+            fields = ["", *fields]  # what counts the rows has no name and no place for one
+        if len(fields) != table.shape[1]:
             continue
         wrong = [field for field in fields if _has_words(field)]
-        if 2 * len(wrong) <= sum(map(bool, fields)) and not header.startswith(("#", "%")):
+        is_row = 2 * len(wrong) <= sum(map(bool, fields)) and not header.startswith(("#", "%"))
+        if is_row and not _numbers_columns(fields):
             raise ValueError(f"the table must have numbers in every row; got {wrong[0]!r} in one. Mend that row.")
         if not set(names) & WEIGHT_NAMES:
             names = [field.lower() for field in fields]

@@ -136,7 +136,7 @@ def _check_picture(picture: Any, polarity: str, size: int) -> Array:
     if grey.ndim != 2 or min(grey.shape, default=0) < SMALLEST:
         raise ValueError(
             f"picture must be a grey image of at least {SMALLEST} x {SMALLEST} pixels; got shape {grey.shape}. "
-            "Convert colour pictures to grey first."
+            "Convert colour pictures to grey, and scan small ones at a higher resolution."
         )
     low, high = check_finite(grey, "picture")
     return (grey - low) / (high - low) if high > low else np.zeros(grey.shape)
