@@ -258,6 +258,10 @@ def test_errors(motifs, tmp_path):
     (tmp_path / "file").write_text("precious")
     with pytest.raises(ValueError, match=r"out must be a folder; got the file .*Choose another name\."):
         write(None, tmp_path / "file")
+    (tmp_path / "audit.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"out must not hold another audit.html or audit.json; got .*Choose another"):
+        write(None, tmp_path)
+    assert (tmp_path / "audit.json").read_text() == "{}"
 
 
 def run(*arguments):

@@ -358,4 +358,16 @@ def test_targets_are_tried_before_the_work(tmp_path, scans):
     (tmp_path / "page").write_text("")
     result = run("demo", "--out", tmp_path / "page")
     assert result.exit_code == 2
-    assert "out must be a folder; got the file" in result.output
+    assert "--out must be a folder that can be written; got" in result.output
+    (tmp_path / "index.html").write_text("<h1>My page</h1>")
+    result = run("demo", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "out must not hold a page of somebody else; got" in result.output
+    assert (tmp_path / "index.html").read_text() == "<h1>My page</h1>"
+
+
+def test_names_cannot_break_or_colour_lines(tmp_path):
+    (tmp_path / "two\nlines \x1b[31mred.png").write_bytes(b"no picture")
+    result = run("features", tmp_path, "-o", tmp_path / "a.csv")
+    assert result.exit_code == 2
+    assert r"two\nlines \x1b[31mred.png: the picture must be a whole PNG" in result.output

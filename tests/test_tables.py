@@ -76,6 +76,23 @@ def test_only_tables_of_features_are_replaced(tmp_path, suffix):
     assert read(path)[0] == NAMES
 
 
+def test_columns_that_were_added_are_not_lost(tmp_path):
+    frame = pd.DataFrame({"path": ["a"], "max_0": [0.5], "label": ["crown"]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    np.savez(tmp_path / "a.npz", path=["a"], columns=["max_0"], features=[[0.5]], labels=["crown"])
+    for suffix in tables.WRITERS:
+        with pytest.raises(ValueError, match="must not replace what is no table of features"):
+            write_features(tmp_path / f"a{suffix}", NAMES, COLUMNS, FEATURES)
+
+
+def test_who_may_read_the_table_stays_as_it_was(tmp_path):
+    write_features(tmp_path / "a.csv", NAMES, COLUMNS, FEATURES)
+    (tmp_path / "a.csv").chmod(0o640)
+    write_features(tmp_path / "a.csv", NAMES, COLUMNS, FEATURES)
+    assert (tmp_path / "a.csv").stat().st_mode & 0o777 == 0o640
+
+
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "table.csv").symlink_to(tmp_path / "far.csv")
     write_features(tmp_path / "table.csv", NAMES, COLUMNS, FEATURES)

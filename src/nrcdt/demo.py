@@ -70,17 +70,25 @@ def run(out: Path, n_classes: int = 10, n_samples: int = 20, seed: int = 0, cons
     console = console or Console()
     if n_samples < 1:
         raise ValueError(f"n_samples must be at least 1; got {n_samples}. 20 is a good start.")
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"out must be a folder; got the file {out}. Choose another name.")
-    out.mkdir(parents=True, exist_ok=True)
+    page = _place_for_page(out)
     with console.status("drawing and distorting watermarks"):
         templates, names = watermarks(n_classes)
         task = Task(templates, names, *distorted(templates, n_samples, random_state=seed))
     results, predictions = _compare(task, console)
     console.print(_rich_table(results, task))
-    page = out / "index.html"
     with console.status("writing the page"):
         page.write_text(_page(task, results, predictions[SHOWCASE]), encoding="utf-8")
+    return page
+
+
+def _place_for_page(out: Path) -> Path:
+    """Make the folder, and refuse to write over a page of somebody else."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"out must be a folder; got the file {out}. Choose another name.")
+    page = out / "index.html"
+    if page.exists() and "<title>nrcdt: " not in page.read_text(encoding="utf-8", errors="replace"):
+        raise ValueError(f"out must not hold a page of somebody else; got {page}. Choose another folder.")
+    out.mkdir(parents=True, exist_ok=True)
     return page
 
 

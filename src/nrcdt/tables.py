@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -23,7 +25,7 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
     Parameters
     ----------
     path : ``.parquet``, ``.csv``, or ``.npz`` with arrays `path`, `columns` and `features`
-        Only another table of features is replaced.
+        Only another table of features is replaced, and none to which columns were added.
     names : one per row; they become the column `path`
     columns : one distinct name per feature, numbered as by `NRCDT.get_feature_names_out`
     features : array of shape (n_rows, n_columns)
@@ -49,6 +51,8 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
     try:
         with part.open("wb") as file:
             WRITERS[path.suffix.lower()](file, names, columns, features)
+        if path.exists():
+            shutil.copymode(path, part)
         part.replace(path)
     except OSError as error:
         if error.errno is None:
@@ -83,14 +87,14 @@ def check_target(path: Path | str) -> None:
 
 
 def _is_table(path: Path) -> bool:
-    """Tell whether a file is empty, or a table like those that are written here: features have numbered names."""
+    """Tell whether a file is empty, or a table like those that are written here, where all columns are numbered."""
     if path.stat().st_size == 0:
         return True
     try:
         names = READERS[path.suffix.lower()](path)
     except Exception:  # whatever readers say of other files
         return False
-    return len(names) > 1 and names[0] == "path" and names[1].endswith("_0")
+    return len(names) > 1 and names[0] == "path" and all(re.fullmatch(r".+_\d+", name) for name in names[1:])
 
 
 def _parquet_names(path: Path) -> list[str]:
@@ -101,7 +105,7 @@ def _parquet_names(path: Path) -> list[str]:
 
 def _npz_names(path: Path) -> list[str]:
     with np.load(path, allow_pickle=False) as arrays:
-        return ["path", *arrays["columns"]] if {"path", "features"} <= set(arrays.files) else []
+        return ["path", *arrays["columns"]] if set(arrays.files) == {"path", "columns", "features"} else []
 
 
 def _csv_names(path: Path) -> list[str]:

@@ -96,7 +96,7 @@ def demo(
     with one_red_line():
         from ..demo import next_command, run
 
-        page = run(out, classes, samples, seed)
+        page = run(_folder(out, "--out"), classes, samples, seed)
     say(f"Open {page} in a browser. Next, with your own pictures: {next_command()}")
 
 
@@ -255,7 +255,7 @@ def bench(
 ) -> None:
     """Measure speed and accuracy on this machine."""
     with one_red_line():
-        out.mkdir(parents=True, exist_ok=True)
+        _folder(out, "--out")
         benchmarks = _load_benchmarks()
     benchmarks.main(out, quick)
 
@@ -303,7 +303,9 @@ def _folder(path: Path, option: str) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ValueError(f"{option} must be a folder that can be written; got {path}: {error.strerror}.") from None
+        raise ValueError(
+            f"{option} must be a folder that can be written; got {path}: {error.strerror}. Name another."
+        ) from None
     return path
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from .console import ERRORS, FAILURES, complain, printable, reason, report, say
+from .console import ERRORS, FAILURES, complain, printable, reason, report, say, storable
 
 if TYPE_CHECKING:
     from ..files import Kind
@@ -182,7 +182,7 @@ class Work:
     def _transform(self, batch: list[tuple[Path, Any]]) -> None:
         if batch:
             self._rows.append(self.model.transform([sample for _, sample in batch]))
-            self.names += [printable(path) for path, _ in batch]
+            self.names += [storable(path) for path, _ in batch]
 
     def columns(self) -> list[str]:
         """Return the names of the features."""

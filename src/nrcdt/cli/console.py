@@ -73,6 +73,11 @@ def reason(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def printable(path: Path) -> str:
-    """Path as text that can be printed and stored, whatever bytes its name has."""
+def storable(path: Path) -> str:
+    """Path as text that can be stored, whatever bytes its name has."""
     return os.fsencode(path).decode("utf-8", "replace")
+
+
+def printable(path: Path) -> str:
+    """Path as text that can be printed in one line: what would break it or colour it is spelled out."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in storable(path))
