@@ -248,3 +248,12 @@ def test_measures_may_come_one_by_one(rng):
     clouds = rng.normal(size=(3, 20, 2))
     found = sliced_wasserstein((cloud for cloud in clouds), space="euclidean", n_directions=4)
     np.testing.assert_array_equal(found, sliced_wasserstein(clouds, space="euclidean", n_directions=4))
+
+
+@pytest.mark.parametrize("distance", [sliced_wasserstein, aligned])
+def test_errors_name_the_argument(rng, distance):
+    good, line = rng.normal(size=(30, 2)), np.outer(np.arange(5.0), [1, 2])
+    with pytest.raises(ValueError, match=r"^Y\[1\] must span all 2 dimensions"):
+        distance([good], [good, line], "euclidean")
+    with pytest.raises(ValueError, match=r"^X\[1\] must span all 2 dimensions"):
+        distance([good, line], [good], "euclidean")

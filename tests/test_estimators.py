@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -116,6 +117,18 @@ def test_brightness_does_not_matter(rng):
 def test_a_bare_image_is_warned_about(rng):
     with pytest.warns(UserWarning, match="If it is a single image"):
         nrcdt(rng.random((9, 9)) + 0.1, **SMALL)
+
+
+@pytest.mark.parametrize("shape", [(40, 60), (60, 41), (40, 50, 3), (32, 40, 4)])
+def test_a_bare_picture_is_warned_about(rng, shape):
+    with pytest.warns(UserWarning, match=r"X has shape .* and is read as .* If it is a single"):
+        NRCDT(**SMALL).fit(rng.random(shape))
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+@pytest.mark.parametrize("shape", [(40, 64), (31, 60), (60, 300), (40, 50, 5), (31, 40, 3), (1, 40, 40)])
+def test_tables_and_batches_are_not_warned_about(rng, shape):
+    assert len(NRCDT(**SMALL).fit_transform(rng.random(shape))) == shape[0]
 
 
 def test_names_and_output(rng):
@@ -403,6 +416,11 @@ def test_inverse_transform_wants_its_own_shape(rng):
     model = RCDT(**SMALL).fit(rng.random((1, 5, 5)))
     with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 120\), .* got \(2, 7\)"):
         model.inverse_transform(np.zeros((2, 7)))
+
+
+def test_rooms_are_found_without_an_import():
+    check = "import nrcdt; nrcdt.plot.sinogram; nrcdt.datasets.watermarks; assert 'plot' in dir(nrcdt)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
 def test_fibonacci_is_the_default_in_space(rng):

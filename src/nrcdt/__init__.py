@@ -50,9 +50,28 @@ _HOMES = {
     "transform": ("inverse_rcdt",),
 }
 
+_ROOMS = (
+    "audit",
+    "baselines",
+    "catalogue",
+    "conversions",
+    "datasets",
+    "directions",
+    "distances",
+    "files",
+    "ink",
+    "measures",
+    "plot",
+    "registration",
+    "signed",
+    "spaces",
+)
+
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use: scikit-learn and numba take a second that `nrcdt --help` need not pay."""
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f"{__name__}.{home}"), name)
@@ -60,4 +79,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *__all__, *_ROOMS])

@@ -7,6 +7,7 @@ direction axis of its quantiles, after a reversal for reflections. The best shif
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,8 +57,18 @@ def sliced_wasserstein(X: Any, Y: Any = None, space: Any = "image", **settings: 
     levels = reference_levels(transform.n_quantiles, transform.reference)
     weights = np.sqrt(transform.direction_weights_[:, np.newaxis] * levels.weights).ravel()
     left = np.asarray(transform.transform(X)) * weights
-    right = left if Y is None else np.asarray(transform.transform(Y)) * weights
+    with _samples_called("Y"):
+        right = left if Y is None else np.asarray(transform.transform(Y)) * weights
     return np.asarray(cdist(left, right))
+
+
+@contextmanager
+def _samples_called(name: str) -> Iterator[None]:
+    """Let errors about samples name them after the argument that they came in."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(str(error).replace("X[", f"{name}[", 1)) from error
 
 
 def check_max_rotation(max_rotation: Any) -> None:
@@ -131,7 +142,8 @@ def aligned(
     check_max_rotation(max_rotation)
     settings = {"n_directions": n_directions, "n_quantiles": n_quantiles, "n_radii": n_radii, "n_jobs": n_jobs}
     left = _look_at(X, space, settings)
-    right = left if Y is None else _look_at(Y, space, settings)
+    with _samples_called("Y"):
+        right = left if Y is None else _look_at(Y, space, settings)
     return _distances(left, right, n_directions, max_rotation, reflection)
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from ..slices import Array
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, Checked, as_floats, check_finite, float_type, is_rows, samples_of
 
+BARE_SIDE = 32  # pixels, from which on a table looks like an image
+
 
 def pixel_side(shape: tuple[int, ...]) -> float:
     """Side of a pixel when the longer side of the image spans [-1/sqrt 2, 1/sqrt 2]."""
@@ -78,7 +80,7 @@ def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
     side = math.isqrt(n_columns)
     if image_shape is None:
         image_shape = (side, side) if side * side == n_columns else (1, n_columns)
-        if n_rows == n_columns and n_rows > 1:
+        if _looks_like_one_image(n_rows, n_columns, side * side == n_columns):
             warnings.warn(
                 f"X has shape {rows.shape} and is read as {n_rows} flattened images of shape {image_shape}. "
                 "If it is a single image, pass X[numpy.newaxis]; otherwise set image_shape to silence this warning.",
@@ -92,6 +94,14 @@ def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
             "Give (height, width) of one image."
         )
     return rows.reshape(n_rows, height, width)
+
+
+def _looks_like_one_image(n_rows: int, n_columns: int, in_squares: bool) -> bool:
+    """Tell tables that are as high as wide, or that are large, about as high as wide, and no rows of square images."""
+    if n_rows == n_columns:
+        return n_rows > 1
+    low, high = sorted((n_rows, n_columns))
+    return low >= BARE_SIDE and high <= 4 * low and not in_squares
 
 
 def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Array]:
@@ -115,6 +125,13 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Check
     if is_rows(X):
         X = images_from_rows(X if _is_compact(X) else as_floats(X, "X"), image_shape)
     samples = samples_of(X, "images of shape (height, width)")
+    if isinstance(X, np.ndarray) and X.ndim == 3 and X.shape[2] in (3, 4) and min(X.shape[:2]) >= BARE_SIDE:
+        warnings.warn(
+            f"X has shape {X.shape} and is read as {len(X)} images of shape {X.shape[1:]}. If it is a single picture "
+            "in colour, convert it to grey and pass it as [X].",
+            UserWarning,
+            stacklevel=2,
+        )
     return Checked(samples, _check_compact)
 
 
