@@ -28,6 +28,7 @@ from nrcdt.normalize import normalize
 from nrcdt.quantiles import linear_quantiles, reference_levels, step_quantiles
 from nrcdt.slices import Atoms, Bins
 from nrcdt.spaces import euclidean
+from nrcdt.spaces.image import strip_count
 
 SIZE = 256
 N_DIRECTIONS = 256
@@ -436,7 +437,8 @@ def memory(n, quick):
     output = features.nbytes / 2**20
     return record_number(
         f"memory, {n} drawings",
-        f"Largest resident memory beyond input and output while transforming {n} drawings of 256 x 256, in bytes.",
+        f"Transforming {n} drawings of 256 x 256, one byte per pixel: largest resident memory, beyond what was "
+        "resident before (program, kernels and input) and beyond the output.",
         peak - before - output,
         "MB",
         300,
@@ -450,9 +452,10 @@ def one_drawing(size, quick):
     images = line_drawings(8, size)
     transform = nrcdt.NRCDT().fit(images)
     (times,) = interleave([partial(transform.transform, images)], quick)
+    n_strips = strip_count((size, size), "auto")
     return record(
         f"drawing, {size} x {size}",
-        f"Features of one {size} x {size} line drawing with the default settings, in batches of 8.",
+        f"Features of one {size} x {size} line drawing with the default settings ({n_strips} strips), in batches of 8.",
         [t / len(images) for t in times],
         ink_share=ink_share(images),
         n_images=len(images),

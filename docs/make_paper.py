@@ -21,7 +21,7 @@ HEAD = """# The paper, reproduced
 One command runs the numerical section of the paper and lays the printed numbers beside ours:
 
 ```sh
-pip install 'nrcdt[paper]'
+pip install '.[paper]'  # in a clone of the repository
 nrcdt paper all
 ```
 

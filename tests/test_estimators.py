@@ -339,8 +339,6 @@ def test_inverse_transform(rng):
 
 
 def test_importing_is_light():
-    import subprocess
-
     code = "import sys, nrcdt; print([m for m in ('numba', 'torch', 'matplotlib', 'pandas') if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ SHOWN_PER_CLASS = 3
 SHOWN_WRONG = 10
 VIEW = 0.6
 CURVES_PER_CLASS = 8
+CLASSES_WITH_CURVES = 6
 SHOWCASE = "NR-CDT, max"
 
 
@@ -78,6 +80,8 @@ def run(out: Path, n_classes: int = 10, n_samples: int = 20, seed: int = 0, cons
     console.print(_rich_table(results, task))
     with console.status("writing the page"):
         page.write_text(_page(task, results, predictions[SHOWCASE]), encoding="utf-8")
+    if find_spec("matplotlib") is None:
+        console.print("Its figures are left out: pip install 'nrcdt[plot]' brings matplotlib.", markup=False)
     return page
 
 
@@ -227,12 +231,13 @@ def _sinogram(task: Task) -> str:
 def _curves(task: Task) -> str:
     from . import plot
 
-    some = _first(task, CURVES_PER_CLASS).ravel()
-    transform = NRCDT().fit(task.templates)
-    templates, features = transform.transform(task.templates), transform.transform(task.samples[some])
+    some = _first(task, CURVES_PER_CLASS)[:CLASSES_WITH_CURVES].ravel()
+    shown, names = task.templates[:CLASSES_WITH_CURVES], task.names[:CLASSES_WITH_CURVES]
+    transform = NRCDT().fit(shown)
+    templates, features = transform.transform(shown), transform.transform(task.samples[some])
     average = templates.mean(axis=0)
     figure, ax = _new_figure(5.6, 4.2)
-    plot.feature_curves(features - average, task.labels[some], task.names, templates - average, ax)
+    plot.feature_curves(features - average, task.labels[some], names, templates - average, ax)
     ax.set_ylabel("feature, minus the average template")
     return _figure_png(figure)
 
@@ -276,8 +281,8 @@ by side are the picture below, drawn for the $name.</p>
 <figure class="plot"><img src="$sinogram" alt="Radon transform of one template over direction and radius"></figure>
 <p>Every shadow is centred and scaled to the same spread, and then the largest value over all directions is kept. What
 remains is one curve per picture. Thin lines are distorted copies, thick lines are templates: a copy stays close to the
-template it was made from.</p>
-<figure class="plot"><img src="$curves" alt="Features of all samples, one colour per motif"></figure>
+template it was made from. The first motifs are shown.</p>
+<figure class="plot"><img src="$curves" alt="Features of copies and templates, one colour per motif"></figure>
 """)
 
 PAGE = Template("""<!DOCTYPE html>

@@ -270,6 +270,8 @@ class NRCDT(_Slicer):
         Levels of the quantiles.
     scales_ : array of shape (n_blocks,)
         Root mean squares of the blocks of a list; one otherwise.
+    block_sizes_ : list of int
+        Number of features in each block.
 
     See Also
     --------

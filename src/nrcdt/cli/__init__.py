@@ -253,7 +253,7 @@ def bench(
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("nrcdt-bench"),
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a first impression.")] = False,
 ) -> None:
-    """Measure speed and accuracy on this machine."""
+    """Measure speed on this machine, against other programs where they are installed."""
     with one_red_line():
         _folder(out, "--out")
         benchmarks = _load_benchmarks()

@@ -76,8 +76,12 @@ def _check_rank(cloud: Cloud, name: str) -> None:
         )
 
 
+def _as_it_is(array: Array, name: str) -> Array:
+    return array
+
+
 def check_points(
-    X: Any, what: str = "clouds of points", convert: Callable[[Array, str], Array] = lambda array, name: array
+    X: Any, what: str = "clouds of points", convert: Callable[[Array, str], Array] = _as_it_is
 ) -> list[Cloud]:
     """Return clouds from a batch of arrays or (points, weights) pairs; `convert` checks and reshapes each array."""
     clouds = []
