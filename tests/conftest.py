@@ -42,3 +42,9 @@ def supersampled(shape, inside, n=16):
     x = (np.arange(width * n) + 0.5) / n - width / 2
     values = inside(x[np.newaxis] * side, y[:, np.newaxis] * side).astype(float)
     return values.reshape(height, n, width, n).mean(axis=(1, 3)) * side**2
+
+
+def uneven_directions(n=12):
+    """Plane directions that crowd on one side, and the arcs that they stand for."""
+    angles = 2 * np.pi * np.linspace(0, 1, n, endpoint=False) ** 1.5
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1), np.diff(angles, append=2 * np.pi)

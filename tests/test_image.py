@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from conftest import supersampled
-from nrcdt import back_projection, inverse_rcdt, radon, rcdt
+from nrcdt import RCDT, back_projection, inverse_rcdt, radon, rcdt
 from nrcdt.directions import circle
-from nrcdt.spaces.image import opposite_half, pixel_side, strip_count
+from nrcdt.spaces.image import filtered_back_projection, opposite_half, pixel_side, strip_count
 
 SHAPES = st.tuples(st.integers(1, 12), st.integers(1, 12))
 
@@ -220,3 +221,30 @@ def test_shapes_of_images_are_two_positive_numbers(shape):
 def test_directions_of_images_are_rows_of_two(directions):
     with pytest.raises(ValueError, match=r"^directions must "):
         radon(np.ones((4, 4)), directions)
+
+
+def test_inverses_keep_float32(rng):
+    quantiles = rcdt(rng.random((2, 6, 7)).astype(np.float32), n_directions=16, n_quantiles=20)
+    assert inverse_rcdt(quantiles, (6, 7)).dtype == np.float32
+    assert inverse_rcdt(quantiles[0], (6, 7)).dtype == np.float32
+
+
+@pytest.mark.parametrize("reference", ["norm", stats.beta(2, 3)])
+def test_the_inverse_knows_the_reference(reference):
+    image = supersampled((24, 24), lambda x, y: (np.abs(x) < 0.3) & (np.abs(y - 0.1) < 0.15))
+    image /= image.sum()
+    model = RCDT(n_directions=128, n_quantiles=256, reference=reference).fit([image])
+    assert np.abs(model.inverse_transform(model.transform([image]))[0] - image).sum() < 0.12
+
+
+def test_the_inverse_takes_its_number_of_strips(rng):
+    quantiles = rcdt(rng.random((1, 9, 9)), n_directions=16, n_quantiles=20)
+    coarse, usual = inverse_rcdt(quantiles, (9, 9), n_radii=7), inverse_rcdt(quantiles, (9, 9))
+    assert np.abs(coarse - usual).max() > 1e-4
+
+
+def test_filtered_back_projection_keeps_the_mass():
+    image = supersampled((32, 32), lambda x, y: np.hypot(x, y) < 0.3)
+    image /= image.sum()
+    found = filtered_back_projection(radon(image, 128), (32, 32), circle(128), np.full(128, 1 / 128))
+    assert found.sum() == pytest.approx(1, abs=0.02)
