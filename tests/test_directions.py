@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from nrcdt.directions import circle, evenly_spread, fibonacci, low_discrepancy, rotations, run_around, shells, sphere
+from nrcdt.directions import (
+    circle,
+    evenly_spread,
+    fibonacci,
+    low_discrepancy,
+    rotations,
+    run_around,
+    shells,
+    sphere,
+    unit_vectors,
+)
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 7])
@@ -76,3 +86,25 @@ def test_even_spread_is_told_from_uneven(rng):
     assert not evenly_spread(circle(8)[rng.permutation(8)])
     assert not evenly_spread(np.abs(fibonacci(50)))
     assert not evenly_spread(rotations(20))
+
+
+def test_lengths_may_be_rounded_but_not_more():
+    np.testing.assert_allclose(unit_vectors(np.array([[1 + 5e-6, 0.0]]), "directions"), [[1, 0]], rtol=1e-12)
+    for off in (2e-5, -2e-5):
+        with pytest.raises(ValueError, match="directions must be unit vectors"):
+            unit_vectors(np.array([[1 + off, 0.0]]), "directions")
+
+
+def test_a_run_around_keeps_its_distance():
+    assert run_around(circle(12))
+    assert not run_around(circle(12) * np.array([1.0, 0.9] * 6)[:, np.newaxis])
+
+
+def test_shells_share_evenly():
+    radii = np.linalg.norm(shells(8, 2, (1, 2, 3)), axis=1).round(9)
+    assert np.bincount(radii.astype(int)).tolist() == [0, 3, 2, 3]
+
+
+def test_an_even_spread_has_its_mean_in_the_middle():
+    assert evenly_spread(np.concatenate([np.eye(3), -np.eye(3)]))
+    assert not evenly_spread(np.concatenate([np.eye(3), np.eye(3)]))

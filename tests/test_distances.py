@@ -257,3 +257,8 @@ def test_errors_name_the_argument(rng, distance):
         distance([good], [good, line], "euclidean")
     with pytest.raises(ValueError, match=r"^X\[1\] must span all 2 dimensions"):
         distance([good, line], [good], "euclidean")
+
+
+def test_the_highest_frequency_counts_once():
+    x = np.cos(np.pi * np.arange(8))[:, np.newaxis] * np.linspace(-1, 1, 5)
+    assert AlignedMetric(8, 5)(x.ravel(), x.ravel() / 2) == pytest.approx(np.sqrt(np.mean(x**2)) / 2)

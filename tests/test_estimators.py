@@ -23,11 +23,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from conftest import cloud_of
-from nrcdt import NRCDT, RCDT, nrcdt, rcdt
+from conftest import cloud_of, uneven_directions
+from nrcdt import NORMALIZATIONS, NRCDT, RCDT, nrcdt, rcdt
 from nrcdt.aggregate import AGGREGATIONS, join_blocks
 from nrcdt.datasets import salt, watermarks
-from nrcdt.directions import circle, fibonacci
+from nrcdt.directions import circle, fibonacci, shells
 from nrcdt.normalize import SampleError
 from nrcdt.threads import share
 
@@ -258,6 +258,7 @@ def test_own_space(rng):
             "'spectrum' .* weighted, in the image",
         ),
         ({"n_directions": 1, "aggregate": "bispectrum"}, "'bispectrum' .* sorted by angle, at least two"),
+        ({"directions": (circle(4), [0] * 4)}, "the weights of directions must be non-negative with positive sum"),
         ({"directions": (circle(4), [1, 2])}, "the weights of directions must be one number per direction, 4"),
         ({"directions": circle(6)[[0, 2, 1, 3]], "aggregate": "tv"}, "'tv' must have directions in order around a"),
         ({"image_shape": (2, 3)}, "image_shape must have 25 pixels"),
@@ -515,7 +516,7 @@ def test_after_an_error_nothing_more_is_begun():
 
     def work(item):
         begun.append(item)
-        time.sleep(0.5 if item == 0 else 0.01)
+        time.sleep(1 if item == 0 else 0.1)
         if item == 1:
             raise ValueError("one")
 
@@ -561,7 +562,7 @@ def test_threads_end_with_the_work():
 
     def work(item):
         begun.append(item)
-        time.sleep(0.01)
+        time.sleep(0.05)
         if item is None:
             raise ValueError("none")
         return item
@@ -591,6 +592,15 @@ def test_an_interrupt_comes_before_other_errors():
         list(share(work, range(4), 2))
 
 
+@pytest.fixture
+def _interruptible():
+    """Ctrl-C interrupts, also where the tests were started by something that ignores it, as nohup does."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_interrupts_stay_interrupts(rng, n_jobs):
     """A compiled function that returns after Ctrl-C raises something else."""
@@ -664,3 +674,106 @@ def test_a_bad_image_is_named_before_the_work_is_done(rng, n_jobs, monkeypatch):
 def test_shapes_of_flattened_images(image_shape):
     with pytest.raises(ValueError, match=r"^image_shape must .* Give"):
         NRCDT(image_shape=image_shape).fit(np.ones((3, 25)))
+
+
+@pytest.mark.parametrize("frame", ["fixed", "whitened"])
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("aggregate", [name for name, one in AGGREGATIONS.items() if one.extremes])
+def test_features_of_images_are_those_of_their_quantiles(rng, frame, normalize, aggregate):
+    images = rng.random((3, 6, 8))
+    settings = {"frame": frame, "normalize": normalize} | SMALL
+    quantiles = RCDT(**settings).fit(images).quantiles(images)
+    expected = AGGREGATIONS[aggregate].function(quantiles, None, None)
+    np.testing.assert_allclose(nrcdt(images, aggregate=aggregate, **settings), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("space", ["euclidean", "circular"])
+def test_global_is_an_integral_over_weighted_directions(rng, space):
+    directions, weights = uneven_directions()
+    settings = {"directions": (directions, weights), "n_quantiles": 20}
+    cloud, share = [cloud_of(rng)], weights / weights.sum()
+    raw = rcdt(cloud, space, **settings)[0]
+    means = raw.mean(axis=1, keepdims=True) if space == "euclidean" else share @ raw.mean(axis=1)
+    spread = np.sqrt(share @ ((raw - means) ** 2).mean(axis=1))
+    found = rcdt(cloud, space, normalize="global", **settings)[0]
+    np.testing.assert_allclose(found, (raw - means) / spread, atol=1e-10)
+
+
+def test_mean_and_std_are_over_weighted_directions(rng):
+    directions, weights = uneven_directions()
+    settings = {"directions": (directions, weights), "n_quantiles": 12}
+    images, share = rng.random((2, 6, 6)), weights / weights.sum()
+    quantiles = rcdt(images, normalize="standardize", **settings)
+    mean = np.einsum("k,ikj->ij", share, quantiles)
+    std = np.sqrt(np.einsum("k,ikj->ij", share, (quantiles - mean[:, np.newaxis]) ** 2))
+    np.testing.assert_allclose(nrcdt(images, aggregate="mean", **settings), mean, atol=1e-12)
+    np.testing.assert_allclose(nrcdt(images, aggregate="std", **settings), std, atol=1e-12)
+
+
+def test_one_level_needs_no_spread(rng):
+    for normalize in ("center", None):
+        assert nrcdt(rng.random((2, 5, 5)), n_quantiles=1, normalize=normalize).shape == (2, 1)
+
+
+def test_float32_that_comes_first_rounds_nobody_else(rng):
+    images = rng.random((2, 8, 8))
+    mixed = nrcdt([images[0].astype(np.float32), images[1]], **SMALL)
+    assert mixed.dtype == np.float64
+    np.testing.assert_array_equal(mixed[1], nrcdt(images[1:], **SMALL)[0])
+
+
+def test_a_small_spread_is_a_spread(rng):
+    """Of the order of a thousandth of the mean, in single precision."""
+    close = Rotation.from_rotvec([1.0, 0.4, 0.2]) * Rotation.from_rotvec(1e-2 * rng.normal(size=(60, 3)))
+    settings = {"space": "rotation", "directions": [[1.0, 0, 0, 0]], "n_quantiles": 9}
+    quaternions = close.as_quat(scalar_first=True)
+    narrow = nrcdt([quaternions.astype(np.float32)], **settings)
+    np.testing.assert_allclose(narrow, nrcdt([quaternions], **settings), atol=1e-2)
+
+
+@pytest.mark.parametrize("normalize", ["standardize", "global"])
+def test_small_samples_beside_huge_ones(rng, normalize):
+    cloud = cloud_of(rng)
+    near, far = nrcdt([cloud, 1e20 * cloud], "euclidean", normalize=normalize, **SMALL)
+    np.testing.assert_allclose(near, far, atol=1e-9)
+
+
+def test_blocks_of_zeros_stay_zeros(rng):
+    features = nrcdt(rng.random((2, 5, 5)), aggregate=["max", lambda quantiles: 0 * quantiles[:, 0]], **SMALL)
+    assert np.isfinite(features).all()
+    assert not features[:, 12:].any()
+
+
+def test_trimmed_slices_have_no_inverse(rng):
+    model = RCDT(trim=0.1, **SMALL).fit(rng.random((1, 6, 6)))
+    with pytest.raises(ValueError, match=r"trim=0; got .* trim=0\.1"):
+        model.inverse_transform(np.zeros((1, 120)))
+
+
+def test_the_inverse_uses_the_weights_of_fit():
+    image = np.zeros((24, 24))
+    image[7:16, 5:19] = 1 / (9 * 14)
+    model = RCDT(directions=uneven_directions(400), n_quantiles=300).fit([image])
+    assert np.abs(model.inverse_transform(model.transform([image]))[0] - image).sum() < 0.15
+    model.direction_weights_ = np.full(400, 1 / 400)
+    assert np.abs(model.inverse_transform(model.transform([image]))[0] - image).sum() > 0.2
+
+
+def test_names_of_an_earlier_fit_are_forgotten(rng):
+    frame = pd.DataFrame(rng.random((3, 16)), columns=[f"p{i}" for i in range(16)])
+    assert not hasattr(NRCDT(**SMALL).fit(frame).fit(rng.random((3, 4, 4))), "feature_names_in_")
+
+
+def test_types_that_are_kept_are_declared():
+    assert NRCDT().__sklearn_tags__().transformer_tags.preserves_dtype == ["float64", "float32"]
+
+
+def test_default_centres_are_one_ring(rng):
+    model = NRCDT("circular", n_directions=32).fit([cloud_of(rng)])
+    np.testing.assert_array_equal(model.directions_, shells(32, 2, (0.75,)))
+
+
+def test_weights_on_a_ring_are_copies(rng):
+    cloud, counts = cloud_of(rng, 60), rng.integers(1, 6, 60)
+    weighted, copied = nrcdt([(cloud, counts), np.repeat(cloud, counts, axis=0)], "circular", **SMALL)
+    np.testing.assert_allclose(weighted, copied, atol=1e-9)

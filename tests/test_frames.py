@@ -87,3 +87,9 @@ def test_the_inverse_belongs_to_the_fixed_frame(rng):
     model = RCDT(frame="whitened", n_directions=8, n_quantiles=8).fit(rng.random((1, 6, 6)))
     with pytest.raises(ValueError, match=r"frame='fixed' and trim=0; got .* frame='whitened'"):
         model.inverse_transform(np.zeros((1, 64)))
+
+
+def test_opposites_stay_opposite_under_any_map(rng):
+    for _ in range(50):
+        seen = sight(whitening(Cloud(cloud_of(rng), None)), circle(64))
+        np.testing.assert_array_equal(seen.directions[32:], -seen.directions[:32])

@@ -158,6 +158,11 @@ def test_pairs_promise_only_what_is_known():
     assert invariance(aggregate=promised) == "affine maps"
 
 
+def test_a_list_promises_what_all_of_it_keeps():
+    for aggregate in (["max", "mean"], ["mean", "max"]):
+        assert invariance(aggregate=aggregate) == "similarities"
+
+
 def test_mistakes():
     with pytest.raises(
         ValueError, match=r"'tv' must have directions in order around a whole circle; got .* the rotation space"

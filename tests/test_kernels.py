@@ -121,8 +121,7 @@ def test_shadow_quantiles_close_to_an_axis(rng, n_radii):
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     pixel, out = np.sqrt(2) / 30, np.empty((len(directions), 40))
     fast = cpu.shadow_quantiles(image, directions, pixel, n_radii, LEVELS[40], out)
-    masses = cpu.strip_sums(image, directions, pixel, False, np.empty((len(directions), n_radii)))
-    slow = reference.linear_quantiles(masses, LEVELS[40], -1.0, 2 / n_radii, np.empty_like(out))
+    slow = reference.shadow_quantiles(image, directions, pixel, n_radii, LEVELS[40], np.empty_like(out))
     np.testing.assert_allclose(fast, slow, atol=1e-13)
 
 
@@ -210,10 +209,28 @@ def test_row_moments_and_shift_and_scale(rng, dtype):
     np.testing.assert_allclose(fast, slow, rtol=0, atol=8 * np.finfo(dtype).eps)
 
 
+def run_this_file(before, chosen, **environment):
+    """Run tests of this file once more, in a process of its own, after a line of Python."""
+    options = ["-q", "-x", "-p", "no:cacheprovider", __file__, "-k", chosen]
+    command = [sys.executable, "-c", f"{before}\nimport sys, pytest\nsys.exit(pytest.main({options!r}))"]
+    result = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+
+
 def test_no_kernel_leaves_its_arrays(tmp_path):
     """The compiler checks no bounds unless asked: ask once, on the shapes of this file."""
-    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    chosen = "strip_sums or back_project or linear_quantiles or shadow or (step_quantiles and float64)"
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k", chosen]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout[-3000:]
+    chosen = "strip_sums or back_project or linear_quantiles or shadow or (quantiles and float64)"
+    run_this_file("", chosen, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+
+
+def test_registers_of_the_other_size(tmp_path):
+    """Processors with and without AVX-512 sort alike."""
+    other = "from nrcdt.kernels import vectors\nvectors.BYTES = 96 - vectors.BYTES"
+    run_this_file(other, "step_quantiles or projected_quantiles or place", NUMBA_CACHE_DIR=str(tmp_path))
+
+
+def test_more_points_than_buckets_have_numbers(rng):
+    """The number of a bucket has 16 bits."""
+    values, levels = rng.normal(size=(2, 100_001)), (np.arange(100_001) + 0.5) / 100_001
+    found = cpu.step_quantiles(values, np.empty(0), levels, np.empty_like(values))
+    np.testing.assert_array_equal(found, np.sort(values, axis=1))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from nrcdt.measures import check_clouds, check_image, check_images, check_points, check_rotations, floats
+from nrcdt.measures import check_clouds, check_image, check_images, check_points, check_rotations, check_sphere, floats
 
 GOOD = np.ones((3, 4))
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -188,3 +188,15 @@ def test_a_bare_table_of_points_is_a_single_sample(rng):
 
 def test_points_of_any_shape(rng):
     assert check_points([rng.normal(size=(5, 2, 2))])[0].points.shape == (5, 2, 2)
+
+
+def test_weights_count_for_the_rank():
+    with pytest.raises(ValueError, match="points on a line"):
+        check_clouds([([[0.0, 0], [1, 0], [0, 1]], [1, 1, 1e-30])])
+
+
+@pytest.mark.parametrize(("check", "one"), [(check_rotations, [1.0, 0, 0, 0]), (check_sphere, [1.0, 0, 0])])
+def test_lengths_are_mended_within_the_tolerance_and_no_further(check, one):
+    np.testing.assert_allclose(check([[np.multiply(1 + 5e-5, one)]])[0].points[0], one, rtol=1e-12)
+    with pytest.raises(ValueError, match="of unit length"):
+        check([[np.multiply(1 + 5e-4, one)]])
