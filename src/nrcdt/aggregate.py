@@ -202,9 +202,9 @@ AGGREGATIONS: dict[str, Aggregation] = {
 def find_aggregations(aggregate: Any) -> list[Aggregation]:
     """Look up what `aggregate` asks for: a name, a function, a pair (eta, H), or a list of these.
 
-    A function takes an array (n_samples, n_directions, n_quantiles) and returns (n_samples, n_features). In a pair, eta
-    works on each value and H, called with ``axis=1``, on each set of directions. An `Aggregation` speaks for
-    itself.
+    A function takes an array (n_samples, n_directions, n_quantiles), which it must not change, and returns (n_samples,
+    n_features). In a pair, eta works on each value and H, called with ``axis=1``, on each set of directions. An
+    `Aggregation` speaks for itself.
 
     Examples
     --------
@@ -277,6 +277,7 @@ def aggregate(
 ) -> list[Array]:
     """Collapse the directions: one block of shape (n_samples, n_features) per aggregation, dtype kept."""
     blocks = []
+    quantiles = quantiles.view()
     quantiles.flags.writeable = False  # or one function could spoil what the next one gets
     for aggregation in aggregations:
         found = aggregation.function(quantiles, direction_weights, directions)

@@ -15,7 +15,7 @@ from ..slices import Array
 from .checks import TooLarge, check_bytes, first_line
 
 WEIGHT_NAMES = {"weight", "weights"}
-INDEX_NAMES = {"", "id", "idx", "index", "row", "unnamed: 0"}
+INDEX_NAMES = {"", "id", "idx", "index", "unnamed: 0"}
 
 
 def read_cloud(path: Path | str) -> tuple[Array, Array | None]:
