@@ -128,43 +128,47 @@ def test_back_projection_is_an_average_over_directions():
     assert_converges(errors, 1e-3, factor=9)
 
 
-ANGLES = np.linspace(-np.pi / 2, np.pi / 2, 23)[1:-1]
+ANGLES = np.linspace(-np.pi / 2, np.pi / 2, 23)[1:-1]  # the other half of the circle is the mirror image of this one
 COS, SIN, TAN = np.cos(ANGLES), np.sin(ANGLES), np.tan(ANGLES)
+
+
+def scaled(a, b):
+    return np.diag([a, b]), 0, np.arctan(b / a * TAN), np.sqrt(a**2 * COS**2 + b**2 * SIN**2)
+
+
+def sheared(c):
+    """The printed row belongs to the transposed matrix."""
+    length = np.sqrt(1 + c**2 * COS**2 + c * np.sin(2 * ANGLES))
+    return np.array([[1, c], [0, 1]]), 0, np.arctan(c + TAN), length
+
+
+# Matrix, shift, the angles that directions come from, and how much longer slices become; and parameters for the images.
 TABLE = {
-    "translation": (np.eye(2), np.array([0.3, -2.0]), ANGLES, 1.0),
-    "rotation": (unit(0.7)[0][:, np.newaxis] * [[1, 0]] + unit(0.7 + np.pi / 2).T @ [[0, 1]], 0, ANGLES - 0.7, 1.0),
-    "reflection": (np.array([[np.cos(0.7), np.sin(0.7)], [np.sin(0.7), -np.cos(0.7)]]), 0, 0.7 - ANGLES, 1.0),
-    "anisotropic scaling": (
-        np.diag([0.5, 1.7]),
-        0,
-        np.arctan(1.7 / 0.5 * TAN),
-        np.sqrt(0.5**2 * COS**2 + 1.7**2 * SIN**2),
-    ),
-    "vertical shear, transposed": (
-        np.array([[1, 0.8], [0, 1]]),
-        0,
-        np.arctan(0.8 + TAN),
-        np.sqrt(1 + 0.8**2 * COS**2 + 0.8 * np.sin(2 * ANGLES)),
-    ),
+    "translation": (lambda x, y: (np.eye(2), np.array([x, y]), ANGLES, 1.0), (0.3, -2.0)),
+    "rotation": (lambda p, _: (np.column_stack([unit(p)[0], unit(p + np.pi / 2)[0]]), 0, ANGLES - p, 1.0), (0.7, 0)),
+    "reflection": (lambda p, _: (np.column_stack([unit(p)[0], unit(p - np.pi / 2)[0]]), 0, p - ANGLES, 1.0), (0.7, 0)),
+    "anisotropic scaling": (lambda p, q: scaled(np.exp(p / 3), np.exp(q / 3)), (3 * np.log(0.5), 3 * np.log(1.7))),
+    "vertical shear, transposed": (lambda c, _: sheared(c), (0.8, 0)),
 }
 
 
-@pytest.mark.parametrize("row", TABLE)
-def test_table_of_affine_effects(rng, row):
-    matrix, shift, angles, factor = TABLE[row]
-    cloud = cloud_of(rng)
-    shifts = unit(ANGLES) @ (np.zeros(2) + shift)
-    left = rcdt([cloud @ matrix.T + shift], "euclidean", directions=unit(ANGLES))[0]
+@given(st.sampled_from(list(TABLE)), st.floats(-3, 3), st.floats(-3, 3), SEEDS)
+def test_table_of_affine_effects(row, p, q, seed):
+    matrix, shift, angles, factor = TABLE[row][0](p, q)
+    cloud, directions = cloud_of(np.random.default_rng(seed)), unit(ANGLES)
+    left = rcdt([cloud @ matrix.T + shift], "euclidean", directions=directions)[0]
     right = rcdt([cloud], "euclidean", directions=unit(angles))[0]
+    shifts = directions @ (np.zeros(2) + shift)
     expected = right * np.broadcast_to(factor, len(ANGLES))[:, np.newaxis] + shifts[:, np.newaxis]
-    np.testing.assert_allclose(left, expected, atol=1e-10)
+    np.testing.assert_allclose(left, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("row", TABLE)
 def test_table_of_affine_effects_on_images(row):
     """The same rows for an ellipse drawn on ever finer pixels: the shadow is the one the table says."""
-    matrix, shift, angles, factor = TABLE[row]
-    matrix, shift = matrix, 0.05 * (np.zeros(2) + shift)
+    make, parameters = TABLE[row]
+    matrix, shift, angles, factor = make(*parameters)
+    shift = 0.05 * (np.zeros(2) + shift)
     inverse = np.linalg.inv(matrix)
 
     def inside(x, y):
