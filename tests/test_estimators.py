@@ -764,6 +764,12 @@ def test_names_of_an_earlier_fit_are_forgotten(rng):
     assert not hasattr(NRCDT(**SMALL).fit(frame).fit(rng.random((3, 4, 4))), "feature_names_in_")
 
 
+def test_frames_with_words_are_refused(rng):
+    frame = pd.DataFrame(rng.random((3, 3)), columns=list("abc")).assign(name=["crown", "key", "bell"])
+    with pytest.raises(ValueError, match=r"X must hold numbers; got could not convert .* Leave out columns of words"):
+        NRCDT(**SMALL).fit(frame)
+
+
 def test_types_that_are_kept_are_declared():
     assert NRCDT().__sklearn_tags__().transformer_tags.preserves_dtype == ["float64", "float32"]
 

@@ -62,9 +62,17 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table = issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2)
         if space.densities and table and not ragged:
             X = as_floats(X, "X") if isinstance(X, Sequence) else X
-            rows = validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=reset)
-            X = rows if space.rows else images_from_rows(rows, self.image_shape)
+            X = self._rows(X, reset)
+            X = X if space.rows else images_from_rows(X, self.image_shape)
         return space.check(X)
+
+    def _rows(self, X: Any, reset: bool) -> Array:
+        try:
+            return np.asarray(validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=reset))
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise ValueError(f"X must hold numbers; got {error}. Leave out columns of words.") from None
 
     def _fit_plan(self, X: Any) -> tuple[list[Any], Plan]:
         measures = list(self._measures(X, reset=True))
