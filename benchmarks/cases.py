@@ -36,7 +36,6 @@ N_RADII = 850
 N_QUANTILES = 256
 CLOUD_SIZE = 5000
 PEN = 2.5 / 256
-LARGE_END = 3
 ROW_SECONDS = 0.1
 ROUNDS, QUICK_ROUNDS = 15, 3
 
@@ -377,15 +376,19 @@ def median_time(call, quick):
     return statistics.median(interleave([call], quick)[0])
 
 
-def slope(sizes, times):
-    """Slope in log-log over the large end."""
-    return float(np.polyfit(np.log(sizes[-LARGE_END:]), np.log(times[-LARGE_END:]), 1)[0])
+def straight_line(sizes, times):
+    """Fit a fixed time and a time for each; return both, and by how much of a time the line misses it at most."""
+    sizes, times = np.array(sizes), np.array(times)
+    each, fixed = np.polyfit(sizes, times, 1, w=1 / times)
+    return float(fixed), float(each), float(np.abs((fixed + each * sizes) / times - 1).max())
 
 
 def scaling(sizes, call_for, quick, name, what, **extra):
     times = [median_time(call_for(size), quick) for size in sizes]
-    what = f"{what}; the slope in log-log over the {LARGE_END} largest. One means proportional."
-    return record_number(name, what, slope(sizes, times), "slope", sizes=sizes, seconds=times, **extra)
+    fixed, each, miss = straight_line(sizes, times)
+    extra |= {"sizes": sizes, "seconds": times, "fixed_milliseconds": 1e3 * fixed, "microseconds_each": 1e6 * each}
+    what = f"{what}, and by how much a straight line misses it at most: a fixed time, and one for each."
+    return record_number(name, what, 100 * miss, "% off a line", **extra)
 
 
 def scaling_ink(quick):

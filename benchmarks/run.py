@@ -112,7 +112,7 @@ def quantity(value, unit):
         return ""
     if unit == "s":
         return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
-    return f"{round(value)} {unit}" if unit == "MB" else f"{unit} {value:.2f}"
+    return f"{round(value)} {unit}"
 
 
 def times(value):
@@ -171,11 +171,12 @@ def markdown(results, machine, quick):
 
 
 def plot_panel(axes, result):
-    """Measured points and a line of slope one through the last of them."""
-    sizes, seconds = result["extra"]["sizes"], result["extra"]["seconds"]
-    axes.loglog(sizes, [1000 * t for t in seconds], "o-", label="measured")
-    axes.loglog(sizes, [1000 * seconds[-1] * size / sizes[-1] for size in sizes], "--", color="grey", label="slope one")
-    axes.set(xlabel=result["extra"]["axis"], ylabel="milliseconds per image", title=f"slope {result['ours']:.2f}")
+    """Measured points and the straight line that fits them."""
+    extra = result["extra"]
+    fixed, each, largest = extra["fixed_milliseconds"], extra["microseconds_each"] / 1000, max(extra["sizes"])
+    axes.plot(extra["sizes"], [1000 * seconds for seconds in extra["seconds"]], "o", label="measured")
+    axes.plot([0, largest], [fixed, fixed + each * largest], "--", color="grey", label="straight line")
+    axes.set(xlabel=extra["axis"], ylabel="milliseconds per image", xlim=(0, None), ylim=(0, None))
     axes.legend()
 
 

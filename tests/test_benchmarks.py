@@ -90,12 +90,12 @@ def test_tables_show_every_case(monkeypatch):
     results = [
         cases.record("timed", "Compared.", [0.001], [2.0], 1000, ink_share=0.02),
         cases.record_number("held", "Kept.", 12.3, "MB", 300),
-        cases.record_number("grown", "Fitted.", 0.98, "slope", sizes=[1, 2], seconds=[0.1, 0.2], axis="things"),
+        cases.record_number("grown", "Fitted.", 4.2, "% off a line", sizes=[1, 2], seconds=[0.1, 0.2], axis="things"),
     ]
     text = run.markdown(results, run.machine_facts(), quick=True)
     assert "| timed | 1 ms | 2 s | 2000x | 1000x | yes |" in text
     assert "| held | 12 MB |  |  | under 300 MB | yes |" in text
-    assert "| grown | slope 0.98 |  |  |  |  |" in text
+    assert "| grown | 4 % off a line |  |  |  |  |" in text
     assert "not for quoting" in text
 
 
@@ -119,7 +119,9 @@ def test_one_case_in_a_fresh_process(monkeypatch):
 def test_scaling_plot(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     cases, run = load("cases", monkeypatch), load("run", monkeypatch)
-    extra = {"sizes": [1, 10, 100], "seconds": [0.1, 1.0, 10.0], "axis": "things"}
-    assert cases.slope(extra["sizes"], extra["seconds"]) == pytest.approx(1)
-    run.plot_scaling([cases.record_number("grown", "Fitted.", 1.0, "slope", **extra)], tmp_path / "scaling.png")
+    assert cases.straight_line([1, 10, 100], [2.2, 4, 22]) == pytest.approx((2, 0.2, 0))
+    assert cases.straight_line([1, 10, 100], [2.2, 4, 44])[2] > 0.2
+    extra = {"sizes": [1, 10, 100], "seconds": [2.2, 4, 22], "fixed_milliseconds": 2000, "microseconds_each": 2e5}
+    extra["axis"] = "things"
+    run.plot_scaling([cases.record_number("grown", "Fitted.", 0.0, "% off a line", **extra)], tmp_path / "scaling.png")
     assert (tmp_path / "scaling.png").stat().st_size > 1000
