@@ -2,6 +2,7 @@ import sys
 from zipfile import ZipFile
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -211,10 +212,45 @@ def test_row_and_column_numbers_are_no_coordinates(tmp_path, text):
     np.testing.assert_array_equal(read_cloud(tmp_path / "a.csv")[0], points)
 
 
-@pytest.mark.parametrize("text", ["0,1\n3,2\n", "0 1\n3 2", "A vase, of old\n0,1\n3,2\n", "vase\n0,1\n3,2\n"])
-def test_points_of_whole_numbers_are_points(tmp_path, text):
-    (tmp_path / "a.csv").write_text(text)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,1\n3,2\n",
+        "0 1\n3 2",
+        "A vase, of old\n0,1\n3,2\n",
+        "vase\n0,1\n3,2\n",
+        "x,y\n0,1\n3.0,2.0\n",
+        "id,x,y\n0,0,1\n1,3.0,2.0\n",
+        "\ufeffx;y\r\n0;1\r\n3,0;2,0\r\n",
+        "# cloud\n0 1\n3.0 2\n",
+        "0,1\n3.0,2\n",
+        "# no names\n0 1\n3. 2.\n",
+    ],
+)
+def test_first_points_of_whole_numbers_are_points(tmp_path, text):
+    (tmp_path / "a.csv").write_bytes(text.encode())
     np.testing.assert_array_equal(read_cloud(tmp_path / "a.csv")[0], [[0, 1], [3, 2]])
+
+
+@pytest.mark.parametrize("text", ["0,1\n", "x,y\n0,1\n", "0 1"])
+def test_a_single_point_of_whole_numbers_is_a_point(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    np.testing.assert_array_equal(read_cloud(tmp_path / "a.csv")[0], [[0, 1]])
+
+
+def test_numbered_columns_beside_weights(tmp_path):
+    frame = pd.DataFrame([[0.5, 1.25], [-2.0, 3.0]]).assign(weight=[1.0, 2.0])
+    named = frame.rename_axis("id"), frame.rename_axis("Unnamed: 0"), frame.rename_axis("index")
+    for one in (frame, frame.astype(float), *named):
+        one.to_csv(tmp_path / "a.csv")
+        points, weights = read_cloud(tmp_path / "a.csv")
+        np.testing.assert_array_equal(points, [[0.5, 1.25], [-2, 3]])
+        np.testing.assert_array_equal(weights, [1, 2])
+
+
+def test_remarks_are_no_names(tmp_path):
+    (tmp_path / "a.txt").write_text("# time series\n0 1.5 2.5\n1 2.5 3.5\n2 4.5 5\n")
+    assert read_cloud(tmp_path / "a.txt")[0].shape == (3, 3)
 
 
 def test_missing_numbers_stay_missing(tmp_path):
@@ -304,7 +340,7 @@ def test_a_mesh_with_fewer_vertices_than_it_declares_is_refused(tmp_path):
     pytest.importorskip("trimesh")
     header = "ply\nformat ascii 1.0\nelement vertex 1000\nproperty float x\nproperty float y\nproperty float z\n"
     (tmp_path / "a.ply").write_text(header + "end_header\n" + "1 2 3\n4 5 6\n7 8 10\n0 0 1\n" * 3)
-    with pytest.raises(ValueError, match=r"got 12 of 1000 vertices\. Export it again"):
+    with pytest.raises(ValueError, match=r"got 12 of 1000 lines of vertices and faces\. Export it again"):
         read_mesh(tmp_path / "a.ply")
 
 
@@ -314,8 +350,30 @@ def test_a_mesh_with_fewer_faces_than_it_declares_is_refused(tmp_path, box, suff
     box.export(tmp_path / f"whole.{suffix}", **({"encoding": "ascii"} if suffix == "ply" else {}))
     lines = (tmp_path / f"whole.{suffix}").read_text().splitlines(keepends=True)
     (tmp_path / f"a.{suffix}").write_text("".join([lines[0], comment * (suffix == "off"), *lines[1:-3]]))
-    with pytest.raises(ValueError, match=r"got 9 of 12 faces\. Export it again"):
+    with pytest.raises(ValueError, match=r"got 17 of 20 lines of vertices and faces\. Export it again"):
         read_mesh(tmp_path / f"a.{suffix}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.off", "OFF 4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n2 0 1\n"),
+        (
+            "a.off",
+            "COFF\n# by hand\n4 1 0 # counts\n\n0 0 0 1 1 1 1\n1 0 0 1 1 1 1\n0 1 0 1 1 1 1\n0 0 1 1 1 1 1\n3 0 1 2\n",
+        ),
+        (
+            "a.ply",
+            "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+            "element face 2\nproperty list uchar int vertex_indices\nend_header\n"
+            "0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n2 0 1\n",
+        ),
+    ],
+)
+def test_whole_meshes_of_all_kinds_are_read(tmp_path, name, text):
+    pytest.importorskip("trimesh")
+    (tmp_path / name).write_text(text)
+    assert len(read_mesh(tmp_path / name)) == 4
 
 
 def test_half_a_binary_mesh_is_refused_for_what_it_is(tmp_path, box):

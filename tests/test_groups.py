@@ -1,6 +1,7 @@
 """What `invariance` states is what features do: unchanged under the group, changed by a map outside it."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -148,6 +149,12 @@ def test_a_function_called_mean_is_not_the_mean(rng):
     assert invariance(normalize=None, aggregate="mean") == RIGID
     cloud = cloud_of(rng, 60)
     assert change([cloud, cloud + 5], "euclidean", None, mean) > 0.1
+
+
+def test_stored_spaces_promise_the_same():
+    for name, normalize in (("circular", None), ("signal", "global")):
+        again = pickle.loads(pickle.dumps(SPACES[name]))
+        assert invariance(again, normalize=normalize) == invariance(name, normalize=normalize)
 
 
 def test_pairs_promise_only_what_is_known():

@@ -79,4 +79,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__, *_ROOMS])
+    return sorted({*globals(), *__all__, *_ROOMS})

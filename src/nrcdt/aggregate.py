@@ -220,7 +220,7 @@ def find_aggregations(aggregate: Any) -> list[Aggregation]:
 
 
 def _told_apart(found: list[Aggregation]) -> list[Aggregation]:
-    """Number what has one name but differs; the same aggregation has no reason to come twice."""
+    """Number what has one name; an aggregation of the table has no reason to come twice."""
     names: list[str] = []
     for i, one in enumerate(found):
         if one in found[:i]:
@@ -280,7 +280,14 @@ def aggregate(
     quantiles = quantiles.view()
     quantiles.flags.writeable = False  # or one function could spoil what the next one gets
     for aggregation in aggregations:
-        found = aggregation.function(quantiles, direction_weights, directions)
+        try:
+            found = aggregation.function(quantiles, direction_weights, directions)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise ValueError(
+                f"aggregate {aggregation.name} must not change the quantiles; got: {error}. Let it work on a copy."
+            ) from error
         block = as_floats(found, f"what aggregate {aggregation.name} returns")
         if block.ndim != 2 or len(block) != len(quantiles):
             raise ValueError(

@@ -98,9 +98,10 @@ def _place_for_page(out: Path) -> Path:
 
 def next_command() -> str:
     """Return what to type next, with the program as it was started where the shell does not find it by name."""
-    started = sys.argv[0]
-    unknown = Path(started).stem == "nrcdt" and shutil.which("nrcdt") is None
-    return f"{shlex.quote(started) if unknown else 'nrcdt'} features my-scans/ -o features.parquet"
+    ways = {"nrcdt": shlex.quote(sys.argv[0]), "__main__": f"{shlex.quote(sys.executable)} -m nrcdt"}
+    found = shutil.which("nrcdt") is not None
+    program = "nrcdt" if found else ways.get(Path(sys.argv[0]).stem, "nrcdt")
+    return f"{program} features my-scans/ -o features.parquet"
 
 
 def _methods() -> dict[str, Any]:

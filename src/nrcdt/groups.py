@@ -53,11 +53,11 @@ def invariance(
     if frame == "whitened":
         return found.group  # whatever is done to the slices of the whitened measure, which affine maps only turn
     if found.linear:
-        moves = _MOVES_OF_THE_LINE if found is SPACES["signal"] else _MOVES
+        moves = _MOVES_OF_THE_LINE if found.slices is SPACES["signal"].slices else _MOVES
         if normalize is None and all(one.function is AGGREGATIONS["mean"].function for one in aggregations):
             return moves["center"]  # the shifts of opposite directions cancel
         exchange = all(one.exchange for one in aggregations)
         return found.group if normalize in SLICEWISE and exchange else moves[normalize]
-    if found is SPACES["circular"]:
+    if found.slices is SPACES["circular"].slices:
         return found.group if normalize in (*SLICEWISE, "global") else "rotations, reflections and shifts"
     return found.group

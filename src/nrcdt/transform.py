@@ -312,9 +312,13 @@ def _invert_one(
 ) -> Array:
     sinogram = inverse_cdt(quantiles, edges=(-1.0, 1.0), n_radii=n_radii, reference=reference)
     image = np.maximum(filtered_back_projection(sinogram, shape, directions, weights), 0)
-    if np.abs(quantiles).max() > 1 + CANVAS_TOLERANCE or image.sum() == 0:
+    if np.abs(quantiles).max() > 1 + CANVAS_TOLERANCE:
         raise ValueError(
             f"quantiles must lie on the canvas, in [-1, 1]; got {quantiles.min():.3g} to {quantiles.max():.3g}. "
             "Invert what `rcdt` returns, not normalised, and clip what was moved off the canvas."
+        )
+    if image.sum() == 0:
+        raise ValueError(
+            "quantiles must have mass in the image; got none. Pass the reference, directions and shape of `rcdt`."
         )
     return np.asarray((image / image.sum()).astype(quantiles.dtype))

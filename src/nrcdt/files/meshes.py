@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 from ..slices import Array
 from .checks import check_bytes, first_line
 
-HEADER = 65_536  # bytes
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
 SURFACE_SEED = 0
 
@@ -67,17 +67,15 @@ def _load_mesh(path: Path) -> Any:
         with path.open("rb") as file:
             loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False)
         mesh: Any = loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
-        found = {"vertices": len(mesh.vertices), "faces": len(getattr(mesh, "faces", ()))}
+        len(mesh.vertices)  # what has none, such as a drawing, is no mesh
     except OSError:
         raise
     except Exception as error:  # as for pictures: damaged files raise all kinds of errors
         # What is no whole binary file is read as text, for which a guess of its encoding would be needed.
         text = "neither text nor a whole binary file"
-        got = text if isinstance(error, ImportError) else f"one that trimesh cannot read ({first_line(error)})"
-        raise _not_whole(got) from error
-    for what, n in _declared(path).items():
-        if found[what] < n:  # the reader takes what is there; faces with many corners become several
-            raise _not_whole(f"{found[what]} of {n} {what}")
+        found = text if isinstance(error, ImportError) else f"one that trimesh cannot read ({first_line(error)})"
+        raise _not_whole(found) from error
+    _check_lines(path)
     return mesh
 
 
@@ -96,17 +94,31 @@ def _check_triangles(path: Path) -> None:
         raise _not_whole(f"{max(found, 0)} of {declared} triangles")
 
 
-def _declared(path: Path) -> dict[str, int]:
-    """Return how many vertices and faces a PLY or OFF file says that it has."""
-    suffix = path.suffix.lower()
-    if suffix not in (".ply", ".off"):
-        return {}
-    with path.open("rb") as file:
-        header = file.read(HEADER)
-    if suffix == ".off":
-        counts = re.match(rb"\s*\S*OFF\s+(\d+)\s+(\d+)", re.sub(rb"#.*", b"", header))
-        return dict(zip(("vertices", "faces"), map(int, counts.groups()), strict=True)) if counts else {}
-    header = header.partition(b"end_header")[0]
-    names = {"vertices": rb"vertex", "faces": rb"face"}
-    found = {what: re.search(rb"^element\s+%b\s+(\d+)" % name, header, re.MULTILINE) for what, name in names.items()}
-    return {what: int(match[1]) for what, match in found.items() if match}
+def _check_lines(path: Path) -> None:
+    """Refuse a text file with fewer lines than vertices and faces are declared; the reader takes what is there."""
+    declare = {".ply": _declared_in_ply, ".off": _declared_in_off}.get(path.suffix.lower())
+    if declare is None:
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        lines = (line for line in file if line.strip() and not line.startswith("#"))
+        declared = declare(lines)
+        found = sum(1 for _ in lines) if declared else 0
+    if found < declared:
+        raise _not_whole(f"{found} of {declared} lines of vertices and faces")
+
+
+def _declared_in_ply(lines: Iterator[str]) -> int:
+    """Read the head of a PLY file and return how many lines are to follow; none where they are no text."""
+    head = [line.split() for line in takewhile(lambda line: not line.startswith("end_header"), lines)]
+    if ["format", "ascii"] not in [words[:2] for words in head]:
+        return 0
+    return sum(int(words[2]) for words in head if words[0] == "element")
+
+
+def _declared_in_off(lines: Iterator[str]) -> int:
+    """Read the head of an OFF file, perhaps all on its first line, and return how many lines are to follow."""
+    for line in lines:
+        counts = [int(word) for word in line.partition("#")[0].split() if word.isdigit()]
+        if counts:
+            return sum(counts[:2])
+    return 0

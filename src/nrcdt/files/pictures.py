@@ -98,9 +98,11 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
 
 
 def _not_a_picture(error: Exception) -> ValueError:
+    from PIL import UnidentifiedImageError
+
+    got = "something else" if isinstance(error, UnidentifiedImageError) else first_line(error)
     return ValueError(
-        f"the picture must be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file; got {first_line(error)}. "
-        "Copy or export it again."
+        f"the picture must be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file; got {got}. Copy or export it again."
     )
 
 

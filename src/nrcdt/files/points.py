@@ -95,15 +95,15 @@ def _read_text(path: Path) -> tuple[Array, Array | None]:
             )
         separator = next((mark for mark in ";,\t" if mark in first), None)
         rows: Iterable[str] = chain([first], lines)
-        if _numbers_columns(_fields(first, separator)):
-            second = next(lines, "")
-            if not _is_point(_fields(first, separator), _fields(second, separator)):
+        if not headers and _numbers_columns(_fields(first, separator)):
+            rows = list(lines)
+            if _are_names(_fields(first, separator), [_fields(row, separator) for row in rows]):
                 headers.append(first)
-                first = ""
-            rows = chain(filter(None, [first, second]), lines)
-        strange = str.maketrans({'"': None} | ({",": "."} if separator == ";" else {}))
-        rows = (line.translate(strange) for line in rows)
-        table = _numbers(rows, separator)
+            else:
+                rows.insert(0, first)
+        if separator == ";":
+            rows = (line.replace(",", ".") for line in rows)
+        table = _numbers((line.replace('"', "") for line in rows), separator)
     return _columns(table, _column_names(headers, separator, table))
 
 
@@ -112,14 +112,21 @@ def _fields(line: str, separator: str | None) -> list[str]:
 
 
 def _numbers_columns(fields: list[str]) -> bool:
-    """Tell whether fields are 0, 1, ..., perhaps behind an empty one: a point, or numbers that stand for names."""
-    numbers = fields[1:] if fields[:1] == [""] else fields
+    """Tell whether fields are 0, 1, ..., as pandas names columns, beside what names weights or counts rows."""
+    numbers = [field for field in fields if field.lower() not in WEIGHT_NAMES | INDEX_NAMES]
     return len(numbers) > 1 and numbers == [str(i) for i in range(len(numbers))]
 
 
-def _is_point(fields: list[str], following: list[str]) -> bool:
-    """Tell points from numbers of columns: the next row is as long, and as whole."""
-    return "" not in fields and len(fields) == len(following) and all(map(re.compile(r"[-+]?\d+").fullmatch, following))
+def _are_names(fields: list[str], rows: list[list[str]]) -> bool:
+    """Tell whether 0, 1, ... are names of columns, and no point, by the rows below.
+
+    They are where one field is empty, where rows are longer, and where no row has a whole number: among fractions
+    pandas writes 1.0.
+    """
+    if "" in fields or not rows or len(rows[0]) > len(fields):
+        return "" in fields or bool(rows)
+    whole = re.compile(r"[-+]?\d+").fullmatch
+    return not any(whole(field) for row in rows for field in row)
 
 
 def _column_names(headers: list[str], separator: str | None, table: Array) -> list[str]:
@@ -130,14 +137,13 @@ def _column_names(headers: list[str], separator: str | None, table: Array) -> li
     names: list[str] = []
     counts = bool((table[:, 0] == np.arange(len(table)) + table[0, 0]).all() and table[0, 0] in (0, 1))
     for header in headers:
-        fields = _fields(header, separator)
-        if counts and len(fields) == table.shape[1] - 1:
+        fields, remark = _fields(header, separator), header.startswith(("#", "%"))
+        if counts and not remark and len(fields) == table.shape[1] - 1:
             fields = ["", *fields]  # what counts the rows has no name and no place for one
         if len(fields) != table.shape[1]:
             continue
         wrong = [field for field in fields if _has_words(field)]
-        is_row = 2 * len(wrong) <= sum(map(bool, fields)) and not header.startswith(("#", "%"))
-        if is_row and not _numbers_columns(fields):
+        if 2 * len(wrong) <= sum(map(bool, fields)) and not remark and not _numbers_columns(fields):
             raise ValueError(f"the table must have numbers in every row; got {wrong[0]!r} in one. Mend that row.")
         if not set(names) & WEIGHT_NAMES:
             names = [field.lower() for field in fields]

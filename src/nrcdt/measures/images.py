@@ -128,7 +128,7 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Check
     if isinstance(X, np.ndarray) and X.ndim == 3 and X.shape[2] in (3, 4) and min(X.shape[:2]) >= BARE_SIDE:
         warnings.warn(
             f"X has shape {X.shape} and is read as {len(X)} images of shape {X.shape[1:]}. If it is a single picture "
-            "in colour, convert it to grey and pass it as [X].",
+            "in colour, convert it to grey and pass it as [X]; clouds of points want another space, as 'euclidean'.",
             UserWarning,
             stacklevel=2,
         )
