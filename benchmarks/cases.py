@@ -388,7 +388,7 @@ def scaling(sizes, call_for, quick, name, what, **extra):
     fixed, each, miss = straight_line(sizes, times)
     extra |= {"sizes": sizes, "seconds": times, "fixed_milliseconds": 1e3 * fixed, "microseconds_each": 1e6 * each}
     what = f"{what}, and by how much a straight line misses it at most: a fixed time, and one for each."
-    return record_number(name, what, 100 * miss, "% off a line", **extra)
+    return record_number(name, what, 100 * miss, "% off", **extra)
 
 
 def scaling_ink(quick):
