@@ -10,7 +10,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import nrcdt
-from nrcdt import NRCDT, cli, tables
+from nrcdt import NRCDT, cli, demo, tables
 from nrcdt.datasets import photograph, watermarks
 from nrcdt.files import read_cloud, read_image
 
@@ -307,8 +307,6 @@ def test_demo_writes_a_page_that_needs_nothing_else(tmp_path):
 
 
 def test_demo_shows_wrong_answers_as_wrong():
-    from nrcdt import demo
-
     templates, names = watermarks(2, size=64)
     task = demo.Task(templates, names, templates, np.arange(2))
     tiles = demo._sample_tiles(task, np.array([0, 0]))
@@ -359,6 +357,8 @@ def test_targets_are_tried_before_the_work(tmp_path, scans):
     result = run("demo", "--out", tmp_path / "page")
     assert result.exit_code == 2
     assert "--out must be a folder that can be written; got" in result.output
+    with pytest.raises(ValueError, match=r"out must be a folder; got the file .*page\. Choose another name\."):
+        demo.run(tmp_path / "page")
     (tmp_path / "index.html").write_text("<h1>My page</h1>")
     result = run("demo", "--out", tmp_path)
     assert result.exit_code == 2

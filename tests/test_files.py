@@ -251,6 +251,9 @@ def test_numbered_columns_beside_weights(tmp_path):
 def test_remarks_are_no_names(tmp_path):
     (tmp_path / "a.txt").write_text("# time series\n0 1.5 2.5\n1 2.5 3.5\n2 4.5 5\n")
     assert read_cloud(tmp_path / "a.txt")[0].shape == (3, 3)
+    for indented in (" # 1 2\n3 4\n5 7\n", "\t% 1,2\n3,4\n5,7\n"):
+        (tmp_path / "a.txt").write_text(indented)
+        np.testing.assert_array_equal(read_cloud(tmp_path / "a.txt")[0], [[3, 4], [5, 7]])
 
 
 def test_missing_numbers_stay_missing(tmp_path):

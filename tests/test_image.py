@@ -193,6 +193,9 @@ def test_inverse_messages():
         ValueError, match=r"quantiles must lie on the canvas, .* not normalised, and clip what was moved"
     ):
         inverse_rcdt(standardized, (5, 5))
+    aside = np.tile(np.linspace(0.95, 0.99, 8), (8, 1))
+    with pytest.raises(ValueError, match=r"^sample 0: quantiles must have mass in the image; got none\. Pass the ref"):
+        inverse_rcdt(aside, (1, 40))
     with pytest.raises(ValueError, match=r"^sample 1: quantiles must be finite; got NaN"):
         inverse_rcdt(np.where(shift, np.nan, inside), (3, 3))
     with pytest.raises(ValueError, match="directions must be as many as in quantiles, 5; got 4"):

@@ -123,10 +123,12 @@ def _are_names(fields: list[str], rows: list[list[str]]) -> bool:
     They are where one field is empty, where rows are longer, and where no row has a whole number: among fractions
     pandas writes 1.0.
     """
-    if "" in fields or not rows or len(rows[0]) > len(fields):
-        return "" in fields or bool(rows)
+    if "" in fields:
+        return True
+    if not rows:
+        return False
     whole = re.compile(r"[-+]?\d+").fullmatch
-    return not any(whole(field) for row in rows for field in row)
+    return len(rows[0]) > len(fields) or not any(whole(field) for row in rows for field in row)
 
 
 def _column_names(headers: list[str], separator: str | None, table: Array) -> list[str]:
@@ -137,7 +139,7 @@ def _column_names(headers: list[str], separator: str | None, table: Array) -> li
     names: list[str] = []
     counts = bool((table[:, 0] == np.arange(len(table)) + table[0, 0]).all() and table[0, 0] in (0, 1))
     for header in headers:
-        fields, remark = _fields(header, separator), header.startswith(("#", "%"))
+        fields, remark = _fields(header, separator), header.lstrip().startswith(("#", "%"))
         if counts and not remark and len(fields) == table.shape[1] - 1:
             fields = ["", *fields]  # what counts the rows has no name and no place for one
         if len(fields) != table.shape[1]:
