@@ -69,7 +69,7 @@ def _heights(points, directions):
 def _strip():
     x, y = (part.ravel() for part in np.meshgrid(np.arange(9.0), np.arange(5.0)))
     corner = np.flatnonzero((x < 8) & (y < 4))[:, np.newaxis]
-    faces = np.vstack([corner + [0, 1, 9], corner + [1, 10, 9]])
+    faces = np.vstack([corner + triangle for triangle in ([0, 1, 9], [1, 10, 9])])
     return np.stack([x, y * 1.1, 0 * x], axis=1), faces
 
 

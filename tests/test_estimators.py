@@ -28,7 +28,7 @@ from nrcdt import NORMALIZATIONS, NRCDT, RCDT, nrcdt, rcdt
 from nrcdt.aggregate import AGGREGATIONS, join_blocks
 from nrcdt.datasets import salt, watermarks
 from nrcdt.directions import circle, fibonacci, shells
-from nrcdt.normalize import SampleError
+from nrcdt.errors import SampleError
 from nrcdt.threads import share
 
 SMALL = {"n_directions": 10, "n_quantiles": 12}

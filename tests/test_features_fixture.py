@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from features_fixture import STORED, batches, made
 
 BATCHES = batches()

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.special import sph_harm_y
 
+from .errors import InputError
 from .measures import as_floats, positive_integer
 from .slices import Array
 
@@ -74,7 +75,7 @@ def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> 
     """
     wanted = np.asarray(levels, dtype=np.float64)
     if wanted.ndim != 1 or wanted.size == 0 or not np.all((wanted >= 0) & (wanted <= 1)):
-        raise ValueError(f"levels must be numbers between 0 and 1; got {levels!r}. Try (0, 0.25, 0.5, 0.75, 1).")
+        raise InputError("levels", "be numbers between 0 and 1", repr(levels), "Try (0, 0.25, 0.5, 0.75, 1).")
     function = partial(_angular_quantiles, wanted)
     return Aggregation("angular_quantiles", function, exchange=bool(np.isin(wanted, (0, 1)).all()))
 
@@ -105,7 +106,7 @@ def spectrum(n_frequencies: int = 16, weights: Sequence[float] | None = None) ->
     n_frequencies = positive_integer(n_frequencies, "n_frequencies", "16 is a good start.")
     factors = np.ones(n_frequencies + 1) if weights is None else np.asarray(weights, dtype=np.float64)
     if factors.shape != (n_frequencies + 1,):
-        raise ValueError(f"weights must be {n_frequencies + 1} numbers, for 0 to {n_frequencies}; got {weights!r}.")
+        raise InputError("weights", f"be {n_frequencies + 1} numbers, for 0 to {n_frequencies}", repr(weights))
     return Aggregation("spectrum", partial(_spectrum, factors), exchange=False, needs="even")
 
 
@@ -214,7 +215,7 @@ def find_aggregations(aggregate: Any) -> list[Aggregation]:
     """
     if isinstance(aggregate, list):
         if not aggregate:
-            raise ValueError("aggregate must name at least one aggregation; got an empty list. Try ['max', 'tv'].")
+            raise InputError("aggregate", "name at least one aggregation", "an empty list", "Try ['max', 'tv'].")
         return _told_apart([_find(one) for one in aggregate])
     return [_find(aggregate)]
 
@@ -224,9 +225,7 @@ def _told_apart(found: list[Aggregation]) -> list[Aggregation]:
     names: list[str] = []
     for i, one in enumerate(found):
         if one in found[:i]:
-            raise ValueError(
-                f"aggregate must name each aggregation once; got {one.name!r} again. Leave one of them out."
-            )
+            raise InputError("aggregate", "name each aggregation once", f"{one.name!r} again", "Leave one of them out.")
         name, n = one.name, 1
         while name in names:
             n += 1
@@ -246,9 +245,10 @@ def _find(aggregate: Any) -> Aggregation:
         return Aggregation(name, partial(_pair, eta, outer), exchange=outer in SET_FUNCTIONS)
     if callable(aggregate):
         return Aggregation(_name(aggregate), lambda q, w, d: aggregate(q), exchange=False)
-    raise ValueError(
-        f"aggregate must be one of {', '.join(AGGREGATIONS)}, a function, a pair (eta, H), or a list of these; "
-        f"got {aggregate!r}."
+    raise InputError(
+        "aggregate",
+        f"be one of {', '.join(AGGREGATIONS)}, a function, a pair (eta, H), or a list of these",
+        repr(aggregate),
     )
 
 
@@ -272,6 +272,18 @@ def join_blocks(blocks: list[Array], scales: Array) -> Array:
     return np.hstack([block / block.dtype.type(scale) for block, scale in zip(blocks, scales, strict=True)])
 
 
+def _blame_writing(aggregation: Aggregation, quantiles: Array, *rest: Array | ValueError) -> None:
+    """Say so where a function fails only because it may not change the quantiles."""
+    *others, error = rest
+    try:
+        aggregation.function(quantiles.copy(), *others)
+    except ValueError:
+        return
+    raise InputError(
+        f"aggregate {aggregation.name}", "not change the quantiles", error, "Let it work on a copy."
+    ) from None
+
+
 def aggregate(
     quantiles: Array, aggregations: list[Aggregation], direction_weights: Array, directions: Array
 ) -> list[Array]:
@@ -283,16 +295,15 @@ def aggregate(
         try:
             found = aggregation.function(quantiles, direction_weights, directions)
         except ValueError as error:
-            if "read-only" not in str(error):
-                raise
-            raise ValueError(
-                f"aggregate {aggregation.name} must not change the quantiles; got: {error}. Let it work on a copy."
-            ) from error
+            _blame_writing(aggregation, quantiles, direction_weights, directions, error)
+            raise
         block = as_floats(found, f"what aggregate {aggregation.name} returns")
         if block.ndim != 2 or len(block) != len(quantiles):
-            raise ValueError(
-                f"aggregate must return shape (n_samples, n_features); got {block.shape} from {aggregation.name} for "
-                f"{len(quantiles)} samples. Collapse axis 1 only, as lambda q: q.max(axis=1) does."
+            raise InputError(
+                "aggregate",
+                "return shape (n_samples, n_features)",
+                f"{block.shape} from {aggregation.name} for {len(quantiles)} samples",
+                "Collapse axis 1 only, as lambda q: q.max(axis=1) does.",
             )
         blocks.append(block.astype(quantiles.dtype, copy=False))
     return blocks

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .errors import InputError
 from .slices import Array
 
 
@@ -80,8 +81,8 @@ class NearestSubspace(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, positions = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(
-                f"y must have at least two classes; got one class, {self.classes_[0]!r}. Add samples of another."
+            raise InputError(
+                "y", "have at least two classes", f"one class, {self.classes_[0]!r}", "Add samples of another."
             )
         self.subspaces_ = [self._span(X[positions == k]) for k in range(len(self.classes_))]
         return self
@@ -89,9 +90,9 @@ class NearestSubspace(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_settings(self) -> None:
         n = self.n_components
         if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or n < 0):
-            raise ValueError(f"n_components must be a whole number from 0, or None; got {n!r}. 3 is a good start.")
+            raise InputError("n_components", "be a whole number from 0, or None", repr(n), "3 is a good start.")
         if not isinstance(self.energy, Real) or not 0 <= self.energy <= 1:
-            raise ValueError(f"energy must be a number between 0 and 1; got {self.energy!r}. 0.99 is a good start.")
+            raise InputError("energy", "be a number between 0 and 1", repr(self.energy), "0.99 is a good start.")
 
     def _span(self, samples: Array) -> Subspace:
         origin = samples.mean(axis=0) if self.center else np.zeros_like(samples[0])

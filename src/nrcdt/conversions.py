@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InputError
 from .measures import as_floats, check_finite, positive_integer
 from .slices import Array
 
@@ -45,14 +46,16 @@ def volume_points(
     array = _check_volume(volume)
     sizes = as_floats(spacing, "spacing")
     if sizes.shape != (3,) or not np.isfinite(sizes).all() or sizes.min() <= 0:
-        raise ValueError(f"spacing must be three positive numbers (x, y, z); got {spacing!r}. (1, 1, 1) means cubes.")
+        raise InputError("spacing", "be three positive numbers (x, y, z)", repr(spacing), "(1, 1, 1) means cubes.")
     if not 0 <= threshold < math.inf:
-        raise ValueError(f"threshold must be at least 0 and finite; got {threshold!r}. 0 keeps every voxel with mass.")
+        raise InputError("threshold", "be at least 0 and finite", repr(threshold), "0 keeps every voxel with mass.")
     kept = np.flatnonzero(array > threshold)
     if len(kept) == 0:
-        raise ValueError(
-            f"volume must have voxels above the threshold {threshold:g}; got a maximum of {float(array.max()):g}. "
-            "Lower the threshold or drop the volume."
+        raise InputError(
+            "volume",
+            f"have voxels above the threshold {threshold:g}",
+            f"a maximum of {float(array.max()):g}",
+            "Lower the threshold or drop the volume.",
         )
     z, y, x = np.unravel_index(kept, array.shape)
     weights = as_floats(array.ravel()[kept], "volume")
@@ -64,13 +67,15 @@ def _check_volume(volume: Any) -> Array:
     plain = isinstance(volume, np.ndarray) and volume.dtype.kind in "biuf" and not np.ma.is_masked(volume)
     array = np.asarray(volume) if plain else as_floats(volume, "volume")
     if array.ndim != 3 or array.size == 0:
-        raise ValueError(
-            f"volume must have shape (depth, height, width) with at least one voxel; got shape {array.shape}. "
-            "Pass one volume at a time, without a channel axis."
+        raise InputError(
+            "volume",
+            "have shape (depth, height, width) with at least one voxel",
+            f"shape {array.shape}",
+            "Pass one volume at a time, without a channel axis.",
         )
     low, _ = check_finite(array, "volume")
     if low < 0:
-        raise ValueError(f"volume must not have negative mass; got a minimum of {low:g}. Shift or clip the values.")
+        raise InputError("volume", "not have negative mass", f"a minimum of {low:g}", "Shift or clip the values.")
     return array
 
 
@@ -116,7 +121,7 @@ def surface_points(
     if n_points is not None:
         max_area = _areas(triangles).sum() / positive_integer(n_points, "n_points", "5000 is a good start.")
     if max_edge is not None and not max_edge > 0:
-        raise ValueError(f"max_edge must be positive; got {max_edge!r}. Take a few percent of the size of the mesh.")
+        raise InputError("max_edge", "be positive", repr(max_edge), "Take a few percent of the size of the mesh.")
     pieces = _halve(triangles, max_area, math.inf if max_edge is None else max_edge)
     return pieces.mean(axis=1), _areas(pieces)
 
@@ -125,22 +130,26 @@ def _check_mesh(vertices: Any, faces: Any) -> Array:
     """Return the corners of the triangles that have an area, of shape (n_triangles, 3, 3)."""
     points, corners = as_floats(vertices, "vertices"), np.asarray(faces)
     if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
-        raise ValueError(f"vertices must have shape (n_vertices, 3); got {points.shape}. One row per vertex.")
+        raise InputError("vertices", "have shape (n_vertices, 3)", points.shape, "One row per vertex.")
     check_finite(points, "vertices")
     if corners.ndim != 2 or corners.shape[1] != 3 or len(corners) == 0 or corners.dtype.kind not in "iu":
-        raise ValueError(
-            f"faces must be integers of shape (n_faces, 3); got {corners.dtype} of shape {corners.shape}. "
-            "Cut other polygons into triangles first."
+        raise InputError(
+            "faces",
+            "be integers of shape (n_faces, 3)",
+            f"{corners.dtype} of shape {corners.shape}",
+            "Cut other polygons into triangles first.",
         )
     if corners.min() < 0 or corners.max() >= len(points):
-        raise ValueError(
-            f"faces must be numbers of vertices, 0 to {len(points) - 1}; got {corners.min()} to {corners.max()}. "
-            "Some formats count from 1: subtract it."
+        raise InputError(
+            "faces",
+            f"be numbers of vertices, 0 to {len(points) - 1}",
+            f"{corners.min()} to {corners.max()}",
+            "Some formats count from 1: subtract it.",
         )
     triangles = points.astype(np.float64)[corners]
     areas = _areas(triangles)
     if not areas.sum() > 0:
-        raise ValueError("faces must have an area; got none in any triangle. Use the vertices as they are.")
+        raise InputError("faces", "have an area", "none in any triangle", "Use the vertices as they are.")
     return np.asarray(triangles[areas > 0])
 
 
@@ -162,9 +171,11 @@ def _halve(triangles: Array, max_area: float, max_edge: float) -> Array:
         first = np.argmax(lengths >= (1 - TIE) * longest[:, np.newaxis], axis=1)[~done]
         large = _bisect(large[~done], first)
         if n_pieces + len(large) > MAX_PIECES:
-            raise ValueError(
-                f"n_points and max_edge must ask for at most {MAX_PIECES:g} pieces; got more, with areas up to "
-                f"{max_area:g} and edges up to {max_edge:g}. Allow larger pieces."
+            raise InputError(
+                "n_points and max_edge",
+                f"ask for at most {MAX_PIECES:g} pieces",
+                f"more, with areas up to {max_area:g} and edges up to {max_edge:g}",
+                "Allow larger pieces.",
             )
     return np.concatenate(small)
 

@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from .datasets import distorted, watermarks
+from .errors import InputError
 from .estimators import NRCDT, RCDT
 from .slices import Array
 
@@ -71,7 +72,7 @@ def run(out: Path, n_classes: int = 10, n_samples: int = 20, seed: int = 0, cons
     """
     console = console or Console()
     if n_samples < 1:
-        raise ValueError(f"n_samples must be at least 1; got {n_samples}. 20 is a good start.")
+        raise InputError("n_samples", "be at least 1", n_samples, "20 is a good start.")
     page = _place_for_page(out)
     with console.status("drawing and distorting watermarks"):
         templates, names = watermarks(n_classes)
@@ -88,10 +89,10 @@ def run(out: Path, n_classes: int = 10, n_samples: int = 20, seed: int = 0, cons
 def _place_for_page(out: Path) -> Path:
     """Make the folder, and refuse to write over a page of somebody else."""
     if out.exists() and not out.is_dir():
-        raise ValueError(f"out must be a folder; got the file {out}. Choose another name.")
+        raise InputError("out", "be a folder", f"the file {out}", "Choose another name.")
     page = out / "index.html"
     if page.exists() and "<title>nrcdt: " not in page.read_text(encoding="utf-8", errors="replace"):
-        raise ValueError(f"out must not hold a page of somebody else; got {page}. Choose another folder.")
+        raise InputError("out", "not hold a page of somebody else", page, "Choose another folder.")
     out.mkdir(parents=True, exist_ok=True)
     return page
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtri
 
+from .errors import InputError
 from .slices import Array
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
@@ -31,8 +32,8 @@ def unit_vectors(vectors: Array, name: str) -> Array:
     off = float(np.abs(lengths - 1).max())
     if off > LENGTH_TOLERANCE:
         row = int(np.abs(lengths - 1).argmax())
-        raise ValueError(
-            f"{name} must be unit vectors; got length {lengths[row, 0]:.3g} in row {row}. Divide each row by its norm."
+        raise InputError(
+            name, "be unit vectors", f"length {lengths[row, 0]:.3g} in row {row}", "Divide each row by its norm."
         )
     return vectors if off < ROUNDING else np.asarray(vectors / lengths)
 

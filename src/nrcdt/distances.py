@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from .alignment import Outlook, alignments, outlook
+from .errors import InputError, LocatedError
 from .estimators import RCDT
 from .frames import whitening
 from .measures import as_floats, check_finite, floats, positive_integer
@@ -67,8 +68,8 @@ def _samples_called(name: str) -> Iterator[None]:
     """Let errors about samples name them after the argument that they came in."""
     try:
         yield
-    except ValueError as error:
-        raise ValueError(str(error).replace("X[", f"{name}[", 1)) from error
+    except LocatedError as error:
+        raise error.about(argument=name) from error
 
 
 def check_max_rotation(max_rotation: Any) -> None:
@@ -76,9 +77,11 @@ def check_max_rotation(max_rotation: Any) -> None:
     if max_rotation is None:
         return
     if isinstance(max_rotation, (bool, str)) or not np.isscalar(max_rotation) or not 0 <= max_rotation <= 180:  # type: ignore[operator]
-        raise ValueError(
-            f"max_rotation must be an angle between 0 and 180 degrees, or None; got {max_rotation!r}. "
-            "None allows every rotation."
+        raise InputError(
+            "max_rotation",
+            "be an angle between 0 and 180 degrees, or None",
+            repr(max_rotation),
+            "None allows every rotation.",
         )
 
 
@@ -157,15 +160,19 @@ def plane_measures(X: Any, space: Any) -> list[Any]:
     """Check images or plane clouds; refuse spaces in which nothing can be aligned around a circle."""
     found = find_space(space)
     if not found.linear:
-        raise ValueError(
-            f"space must be 'image' or 'euclidean' to be aligned; got {found.name!r}. "
-            "Elsewhere affine maps do more than turn the directions."
+        raise InputError(
+            "space",
+            "be 'image' or 'euclidean' to be aligned",
+            repr(found.name),
+            "Elsewhere affine maps do more than turn the directions.",
         )
     measures = [floats(measure) for measure in found.check(X)]
     if found.dimension(measures[0]) != 2:
-        raise ValueError(
-            f"X must lie in the plane to be aligned; got clouds in {found.dimension(measures[0])} dimensions. "
-            "nrcdt.registration.register aligns two clouds in space."
+        raise InputError(
+            "X",
+            "lie in the plane to be aligned",
+            f"clouds in {found.dimension(measures[0])} dimensions",
+            "nrcdt.registration.register aligns two clouds in space.",
         )
     return measures
 
@@ -221,9 +228,11 @@ class AlignedMetric:
     def _outlook(self, rows: Any, name: str) -> Outlook:
         array = as_floats(rows, name)
         if array.ndim != 2 or len(array) == 0 or array.shape[1] != self.n_directions * self.n_quantiles:
-            raise ValueError(
-                f"{name} must have rows of {self.n_directions} directions x {self.n_quantiles} quantiles; "
-                f"got shape {array.shape}. Use the rows and the settings of RCDT(frame='whitened')."
+            raise InputError(
+                name,
+                f"have rows of {self.n_directions} directions x {self.n_quantiles} quantiles",
+                f"shape {array.shape}",
+                "Use the rows and the settings of RCDT(frame='whitened').",
             )
         check_finite(array, name)
         return outlook(array.reshape(len(array), self.n_directions, self.n_quantiles))

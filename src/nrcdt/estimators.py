@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .aggregate import Aggregation, block_scales, find_aggregations, join_blocks, row_sizes
+from .errors import InputError
 from .measures import as_floats, images_from_rows, is_rows, refuse_masked
 from .slices import Array
 from .spaces import find_space
@@ -72,7 +73,7 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
-            raise ValueError(f"X must hold numbers; got {error}. Leave out columns of words.") from None
+            raise InputError("X", "hold numbers", error, "Leave out columns of words.") from None
 
     def _fit_plan(self, X: Any) -> tuple[list[Any], Plan]:
         measures = list(self._measures(X, reset=True))
@@ -101,8 +102,8 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         measures = self._measures(X, reset=False)
         dimension = find_space(self.space).dimension(measures[0])
         if dimension != self.dimension_:
-            raise ValueError(
-                f"X[0] must have {self.dimension_} coordinates as in fit; got {dimension}. Fit again for others."
+            raise InputError(
+                "X[0]", f"have {self.dimension_} coordinates as in fit", dimension, "Fit again for others."
             )
         return measures, self._make_plan((self.directions_, self.direction_weights_))
 
@@ -205,17 +206,20 @@ class RCDT(_Slicer):
         """
         check_is_fitted(self)
         if self.image_shape_ is None or self.normalize is not None or self.frame != "fixed" or self.trim:
-            raise ValueError(
-                "inverse_transform must have space='image', normalize=None, frame='fixed' and trim=0; got "
-                f"space={self.space!r}, normalize={self.normalize!r}, frame={self.frame!r} and trim={self.trim!r}. "
-                "Normalised or trimmed slices have lost their place."
+            raise InputError(
+                "inverse_transform",
+                "have space='image', normalize=None, frame='fixed' and trim=0",
+                f"space={self.space!r}, normalize={self.normalize!r}, frame={self.frame!r} and trim={self.trim!r}",
+                "Normalised or trimmed slices have lost their place.",
             )
         n_features = len(self.directions_) * len(self.levels_)
         rows = np.asarray(X)
         if rows.ndim != 2 or rows.shape[1] != n_features:
-            raise ValueError(
-                f"X must have shape (n_samples, {n_features}), as transform returns it; got {rows.shape}. "
-                "Pass one sample as X[numpy.newaxis]."
+            raise InputError(
+                "X",
+                f"have shape (n_samples, {n_features}), as transform returns it",
+                rows.shape,
+                "Pass one sample as X[numpy.newaxis].",
             )
         quantiles = rows.reshape(-1, len(self.directions_), len(self.levels_))
         directions = (self.directions_, self.direction_weights_)
@@ -341,9 +345,11 @@ class NRCDT(_Slicer):
         measures, plan = self._fitted(X)
         aggregations = find_aggregations(self.aggregate)
         if len(aggregations) != len(self.scales_):
-            raise ValueError(
-                f"aggregate must ask for as many blocks as in fit, {len(self.scales_)}; got {len(aggregations)}. "
-                "Fit again after a change of settings."
+            raise InputError(
+                "aggregate",
+                f"ask for as many blocks as in fit, {len(self.scales_)}",
+                len(aggregations),
+                "Fit again after a change of settings.",
             )
 
         def features(chunk: Sequence[Any]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .aggregate import AGGREGATIONS, find_aggregations
+from .errors import InputError
 from .normalize import NORMALIZATIONS
 from .spaces import SPACES, find_space
 from .transform import check_frame, refuse_directions
@@ -47,7 +48,7 @@ def invariance(
     check_frame(frame, found)
     if not (normalize is None or isinstance(normalize, str)) or normalize not in NORMALIZATIONS:
         names = ", ".join(map(repr, NORMALIZATIONS))
-        raise ValueError(f"normalize must be one of {names}; got {normalize!r}.")
+        raise InputError("normalize", f"be one of {names}", repr(normalize))
     aggregations = find_aggregations(aggregate)
     refuse_directions(aggregations, found.directions(8, 2), found)
     if frame == "whitened":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 
+from .errors import InputError, Where
 from .kernels import kernels_for
 from .slices import Array
 
@@ -92,27 +93,13 @@ def refuse_flat(means: Array, spreads: Array, precision: float) -> None:
     if not wide.all():
         sample, direction = np.argwhere(~wide)[0]
         raise FlatSlice(
-            int(sample),
-            f" must have spread in every slice; got none in direction {direction}. "
+            Where("X", int(sample)),
+            "have spread in every slice",
+            f"none in direction {direction}",
             "Drop the sample, choose other directions, normalize with 'center' or None; if nearly all mass is in one "
             "point, raise n_quantiles; if the sample lies far from the origin, subtract its mean first.",
         )
 
 
-class SampleError(ValueError):
-    """What is wrong with one sample; carries its position in the batch, and can be raised again for another one."""
-
-    def __init__(self, sample: int, problem: str) -> None:
-        self.sample, self.problem = sample, problem
-        super().__init__(f"X[{sample}]{problem}")
-
-    def __reduce__(self) -> tuple[type[Self], tuple[int, str]]:
-        return type(self), (self.sample, self.problem)  # so that worker processes can send it
-
-    def at(self, sample: int) -> Self:
-        """Return the same error about another position."""
-        return type(self)(sample, self.problem)
-
-
-class FlatSlice(SampleError):
+class FlatSlice(InputError):
     """A slice without spread."""

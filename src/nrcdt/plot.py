@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .errors import InputError
 from .slices import Array
 
 if TYPE_CHECKING:
@@ -79,9 +80,7 @@ def quantile_surface(quantiles: Any, ax: Axes | None = None, *, levels: Any = No
     """
     array = np.asarray(quantiles)
     if array.ndim != 2:
-        raise ValueError(
-            f"quantiles must have shape (n_directions, n_quantiles); got {array.shape}. Pass a single sample."
-        )
+        raise InputError("quantiles", "have shape (n_directions, n_quantiles)", array.shape, "Pass a single sample.")
     places, directions = _levels(array, levels), 360 * np.arange(len(array)) / len(array)
     axes = _axes(ax)
     if getattr(axes, "name", "") == "3d":
@@ -109,8 +108,8 @@ def _levels(rows: Array, given: Any) -> Array:
         return np.asarray(np.arange(1, rows.shape[1] + 1) / (rows.shape[1] + 1))
     levels = np.asarray(given)
     if levels.shape != rows.shape[1:]:
-        raise ValueError(
-            f"levels must be one per column, {rows.shape[1]}; got shape {levels.shape}. Pass the `levels_` in use."
+        raise InputError(
+            "levels", f"be one per column, {rows.shape[1]}", f"shape {levels.shape}", "Pass the `levels_` in use."
         )
     return levels
 
@@ -141,8 +140,8 @@ def feature_curves(
     """
     features, labels = np.asarray(features), np.asarray(labels)
     if features.ndim != 2 or labels.shape != features.shape[:1]:
-        raise ValueError(
-            f"labels must be one per row of features; got {labels.shape} for {features.shape}. Pass matching arrays."
+        raise InputError(
+            "labels", "be one per row of features", f"{labels.shape} for {features.shape}", "Pass matching arrays."
         )
     classes = np.unique(labels)
     names = [str(label) for label in classes] if names is None else list(names)
@@ -151,9 +150,11 @@ def feature_curves(
         _check_classes(templates, "templates", len(classes))
         templates = np.asarray(templates)
         if templates.shape[1:] != features.shape[1:]:
-            raise ValueError(
-                f"templates must have as many features as the samples, {features.shape[1]}; got shape "
-                f"{templates.shape}. Transform both with the same settings."
+            raise InputError(
+                "templates",
+                f"have as many features as the samples, {features.shape[1]}",
+                f"shape {templates.shape}",
+                "Transform both with the same settings.",
             )
     places, axes = _levels(features, levels), _axes(ax)
     for i, label in enumerate(classes):
@@ -175,4 +176,4 @@ def feature_curves(
 
 def _check_classes(given: Any, name: str, n_classes: int) -> None:
     if len(given) != n_classes:
-        raise ValueError(f"{name} must be one per class, {n_classes}; got {len(given)}. Leave out unused classes.")
+        raise InputError(name, f"be one per class, {n_classes}", len(given), "Leave out unused classes.")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .errors import InputError, LocatedError, Where
 from .kernels import kernels_for
 from .measures import Cloud, as_floats, check_finite, check_image, check_points, check_size, positive_integer
 from .slices import Array, Atoms, Bins, Shadows
@@ -50,7 +51,7 @@ def reference_levels(n_quantiles: int, reference: Any = "uniform", trim: float =
     """
     n_quantiles = positive_integer(n_quantiles, "n_quantiles", "256 is a good start.")
     if isinstance(trim, bool) or not isinstance(trim, (int, float, np.number)) or not 0 <= trim < 0.5:
-        raise ValueError(f"trim must be at least 0 and less than 0.5; got {trim!r}. 0.1 helps against clutter.")
+        raise InputError("trim", "be at least 0 and less than 0.5", repr(trim), "0.1 helps against clutter.")
     levels = _untrimmed(n_quantiles, reference)
     return levels if trim == 0 else levels._replace(values=trim + (1 - 2 * trim) * levels.values)
 
@@ -69,9 +70,11 @@ def _untrimmed(n_quantiles: int, reference: Any) -> Levels:
     mass = distribution.cdf(points + half) - distribution.cdf(points - half)
     values = np.asarray(distribution.cdf(points))
     if not (np.isfinite(mass).all() and mass.sum() > 0 and (np.diff(values) >= 0).all()):
-        raise ValueError(
-            f"reference must be a distribution with valid parameters; got {reference!r}, which has no probabilities "
-            "at its own quantiles. Check its location, scale and shape."
+        raise InputError(
+            "reference",
+            "be a distribution with valid parameters",
+            f"{reference!r}, which has no probabilities at its own quantiles",
+            "Check its location, scale and shape.",
         )
     return Levels(values, mass / mass.sum(), bool(np.allclose(values, 1 - values[::-1], rtol=0, atol=1e-14)))
 
@@ -84,16 +87,20 @@ def _distribution(reference: Any) -> Any:
         try:
             found = found()
         except (TypeError, ValueError):
-            raise ValueError(
-                f"reference must be a distribution without open parameters; got {reference!r}. "
-                f"Pass an object such as scipy.stats.beta(2, 2)."
+            raise InputError(
+                "reference",
+                "be a distribution without open parameters",
+                repr(reference),
+                "Pass an object such as scipy.stats.beta(2, 2).",
             ) from None
     if hasattr(found, "icdf"):  # the newer ones of scipy
         found = SimpleNamespace(cdf=found.cdf, ppf=found.icdf, support=found.support)
     if not all(hasattr(found, method) for method in ("cdf", "ppf", "support")) or not _is_continuous(found):
-        raise ValueError(
-            f"reference must be 'uniform' or one continuous distribution of scipy.stats, by name or object; "
-            f"got {reference!r}. Try 'norm'."
+        raise InputError(
+            "reference",
+            "be 'uniform' or one continuous distribution of scipy.stats, by name or object",
+            repr(reference),
+            "Try 'norm'.",
         )
     return found
 
@@ -168,9 +175,11 @@ def step_quantiles(atoms: Atoms, levels: Levels, out: Array | None = None) -> Ar
     check_size(values, "phi of every point and direction")
     expected = (len(atoms.directions), len(atoms.points))
     if values.shape != expected:
-        raise ValueError(
-            f"phi must return an array of shape (n_directions, n_points) = {expected}; got {values.shape}. "
-            "Directions are the first axis."
+        raise InputError(
+            "phi",
+            f"return an array of shape (n_directions, n_points) = {expected}",
+            values.shape,
+            "Directions are the first axis.",
         )
     return np.asarray(kernels.step_quantiles(values, weights, levels.values, out))
 
@@ -209,16 +218,18 @@ def cdt(
     levels = reference_levels(n_quantiles, reference)
     array = as_floats(x, "x")
     if array.ndim not in (1, 2) or array.size == 0:
-        raise ValueError(
-            f"x must be one measure on the line, or a row for each of several; got shape {array.shape}. "
-            "Flatten it, or pass one row per measure."
+        raise InputError(
+            "x",
+            "be one measure on the line, or a row for each of several",
+            f"shape {array.shape}",
+            "Flatten it, or pass one row per measure.",
         )
     rows = np.atleast_2d(array)
-    names = [f"x[{i}]" for i in range(len(rows))] if array.ndim > 1 else ["x"]
+    names: list[Where | str] = [Where("x", i) for i in range(len(rows))] if array.ndim > 1 else ["x"]
     if edges is not None:
         _check_edges(edges)
         if weights is not None:
-            raise ValueError("weights must be left out where x holds masses; got both. Multiply them into x.")
+            raise InputError("weights", "be left out where x holds masses", "both", "Multiply them into x.")
         masses = [check_image(row[np.newaxis], name) for row, name in zip(rows, names, strict=True)]
         quantiles = linear_quantiles(Bins(np.concatenate(masses, dtype=np.float64), *edges), levels).astype(array.dtype)
     else:
@@ -229,11 +240,14 @@ def cdt(
     return quantiles if array.ndim > 1 else quantiles[0]
 
 
-def _check_line(points: Array, weights: Any, name: str) -> Cloud:
+def _check_line(points: Array, weights: Any, name: Where | str) -> Cloud:
+    if weights is not None and np.shape(weights) != points.shape:
+        got = f"shape {np.shape(weights)} for points of shape {points.shape}"
+        raise InputError(f"the weights of {name}", "be one number per point", got, "Pass as many.")
     try:
         return check_points([(points, weights)])[0]
-    except ValueError as error:
-        raise ValueError(str(error).replace("X[0]", name).replace("Pass (points, weights)", "Pass as many")) from None
+    except LocatedError as error:
+        raise error.about(argument=str(name), sample=None) from None
 
 
 def _check_edges(edges: Any) -> None:
@@ -242,7 +256,7 @@ def _check_edges(edges: Any) -> None:
     except (TypeError, ValueError):
         lower = upper = 0.0
     if not -np.inf < lower < upper < np.inf:
-        raise ValueError(f"edges must be two finite numbers in increasing order; got {edges!r}. Give (lower, upper).")
+        raise InputError("edges", "be two finite numbers in increasing order", repr(edges), "Give (lower, upper).")
 
 
 def _on_the_line(points: Array, directions: Array) -> Array:
@@ -273,14 +287,14 @@ def inverse_cdt(quantiles: Any, *, edges: tuple[float, float], n_radii: int = 25
     """
     array = as_floats(quantiles, "quantiles")
     if array.ndim and len(array) == 0:
-        raise ValueError("quantiles must be of at least one measure; got none. Pass a row per measure.")
+        raise InputError("quantiles", "be of at least one measure", "none", "Pass a row per measure.")
     n_quantiles = array.shape[-1] if array.ndim else 0
     if n_quantiles < 2:
-        raise ValueError(f"quantiles must have at least two levels; got {n_quantiles}. Ask `cdt` for more.")
+        raise InputError("quantiles", "have at least two levels", n_quantiles, "Ask `cdt` for more.")
     _check_edges(edges)
     check_finite(array, "quantiles")
     if (np.diff(array, axis=-1) < 0).any():
-        raise ValueError("quantiles must not decrease along the last axis; got decreasing ones. Sort them.")
+        raise InputError("quantiles", "not decrease along the last axis", "decreasing ones", "Sort them.")
     levels = reference_levels(n_quantiles, reference).values
     strips = np.linspace(*edges, positive_integer(n_radii, "n_radii", "256 is a good start.") + 1)
     rows = array.reshape(-1, n_quantiles)

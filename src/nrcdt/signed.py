@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, cl
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .errors import InputError, InputTypeError, LocatedError, Where
 from .measures import as_floats, check_finite
-from .normalize import SampleError
 from .slices import Array
 from .spaces import find_space
 
@@ -68,9 +68,11 @@ class Signed(MetaEstimatorMixin, TransformerMixin, BaseEstimator):  # type: igno
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit the transformer to the parts of all samples."""
         if not hasattr(self.transformer, "space"):
-            raise TypeError(
-                f"transformer must have a space, as NRCDT and RCDT do; got {type(self.transformer).__name__}. "
-                "Wrap NRCDT itself, and put Signed into the pipeline."
+            raise InputTypeError(
+                "transformer",
+                "have a space, as NRCDT and RCDT do",
+                type(self.transformer).__name__,
+                "Wrap NRCDT itself, and put Signed into the pipeline.",
             )
         parts, _ = self._parts(X, reset=True)
         self.transformer_ = clone(self.transformer)
@@ -107,7 +109,7 @@ class Signed(MetaEstimatorMixin, TransformerMixin, BaseEstimator):  # type: igno
         values = space.densities or table
         samples = list(X)
         if not samples:
-            raise ValueError("X must hold at least one sample; got none. Pass a batch of measures.")
+            raise InputError("X", "hold at least one sample", "none", "Pass a batch of measures.")
         parts = [part for place, sample in enumerate(samples) for part in _split(sample, place, values)]
         for part in parts:
             _check(part, space)
@@ -123,7 +125,7 @@ def _split(sample: Any, place: int, values: bool) -> list[_Part]:
     held, named = (sample, name) if values else (sample[1], f"the weights of {name}")
     masses = as_floats(held, named)
     if not masses.any():
-        raise ValueError(f"{named} must hold positive or negative mass; got zeros only. Drop the sample.")
+        raise InputError(named, "hold positive or negative mass", "zeros only", "Drop the sample.")
     largest = max(map(abs, check_finite(masses, named)))
     parts = [np.maximum(masses, 0), np.maximum(-masses, 0)]
     return [
@@ -137,13 +139,15 @@ def _check(part: _Part, space: Any) -> None:
     """Check a part alone, so that errors name the sample and the sign."""
     try:
         space.check([part.measure])
-    except ValueError as error:
-        name = f"the {SIGNS[part.sign]} part of X[{part.sample}]"
-        raise ValueError(str(error).replace("X[0]", name)) from None
+    except LocatedError as error:
+        part_of = f"the {SIGNS[part.sign]} part of {Where('X', part.sample)}"
+        raise error.about(argument=part_of, sample=None) from None
 
 
 def _call(method: Any, parts: list[_Part]) -> Any:
     try:
         return method([part.measure for part in parts])
-    except SampleError as error:
-        raise error.at(parts[error.sample].sample) from error.__cause__
+    except LocatedError as error:
+        if error.sample is None:
+            raise
+        raise error.about(sample=parts[error.sample].sample) from error.__cause__

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from .errors import InputError
 from .slices import Array
 
 
@@ -41,12 +42,14 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
     path = Path(path).resolve()  # a link stays one
     check_target(path)
     if features.shape != (len(names), len(columns)):
-        raise ValueError(
-            f"features must have one row per name and one column per column name, {(len(names), len(columns))}; "
-            f"got {features.shape}. Pass matching lists."
+        raise InputError(
+            "features",
+            f"have one row per name and one column per column name, {(len(names), len(columns))}",
+            features.shape,
+            "Pass matching lists.",
         )
     if len(set(columns)) < len(columns):
-        raise ValueError(f"columns must be distinct; got {len(columns) - len(set(columns))} repeated. Rename them.")
+        raise InputError("columns", "be distinct", f"{len(columns) - len(set(columns))} repeated", "Rename them.")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
@@ -66,23 +69,23 @@ def check_target(path: Path | str) -> None:
     """Raise a ValueError if no table can or should be written there: worth knowing before a long computation."""
     path = Path(path)
     if path.suffix.lower() not in WRITERS:
-        raise ValueError(
-            f"the table must end in one of {', '.join(WRITERS)}; got {path.name!r}. Choose the format by the suffix."
+        raise InputError(
+            "the table", f"end in one of {', '.join(WRITERS)}", repr(path.name), "Choose the format by the suffix."
         )
     if path.is_dir():
-        raise ValueError(f"the table must be a file; got the folder {path}. Choose another name.")
+        raise InputError("the table", "be a file", f"the folder {path}", "Choose another name.")
     if not path.parent.is_dir():
-        raise ValueError(f"the table must go into a folder that exists; got {path.parent}. Create the folder first.")
+        raise InputError("the table", "go into a folder that exists", path.parent, "Create the folder first.")
     if path.exists() and not _is_table(path):
-        raise ValueError(
-            f"the table must not replace what is no table of features; got {path}. Name another file, or delete it."
+        raise InputError(
+            "the table", "not replace what is no table of features", path, "Name another file, or delete it."
         )
     try:
         with NamedTemporaryFile(dir=path.parent, prefix="."):
             pass
     except OSError as error:
-        raise ValueError(
-            f"the table must go into a folder that can be written; got {path.parent} ({error.strerror}). Choose one."
+        raise InputError(
+            "the table", "go into a folder that can be written", f"{path.parent} ({error.strerror})", "Choose one."
         ) from None
 
 

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 
+from .errors import InputError
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -18,7 +20,7 @@ Result = TypeVar("Result")
 def thread_count(n_jobs: Any, n_items: int) -> int:
     """Return how many threads `n_jobs` stands for, no more than there are items."""
     if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a number of threads, or -1 for all cores; got {n_jobs!r}. None means one.")
+        raise InputError("n_jobs", "be a number of threads, or -1 for all cores", repr(n_jobs), "None means one.")
     return int(min(effective_n_jobs(n_jobs), n_items))
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from .aggregate import Aggregation, aggregate
 from .directions import evenly_spread, run_around, unit_vectors
+from .errors import InputError, LocatedError, SampleError, Where
 from .frames import FRAMES, centred, sight, whitening
 from .measures import Cloud, as_floats, check_finite, check_shape, float_type, floats, positive_integer
-from .normalize import NORMALIZATIONS, Normalization, SampleError, normalize, refuse_flat
+from .normalize import NORMALIZATIONS, Normalization, normalize, refuse_flat
 from .quantiles import (
     Levels,
     inverse_cdt,
@@ -63,22 +64,24 @@ def make_plan(
     check_frame(frame, space)
     if not (normalization is None or isinstance(normalization, str)) or normalization not in NORMALIZATIONS:
         names = ", ".join(map(repr, NORMALIZATIONS))
-        raise ValueError(f"normalize must be one of {names}; got {normalization!r}.")
+        raise InputError("normalize", f"be one of {names}", repr(normalization))
     strip_count((1, 1), n_radii)
     levels = reference_levels(n_quantiles, reference, trim)
     if n_quantiles < 2 and normalization not in ("center", None):
-        raise ValueError(f"n_quantiles must be at least 2 to have a spread; got {n_quantiles}. 256 is a good start.")
+        raise InputError("n_quantiles", "be at least 2 to have a spread", n_quantiles, "256 is a good start.")
     return Plan(space, chosen, weights, n_radii, levels, normalization, frame)
 
 
 def check_frame(frame: Any, space: Space) -> None:
     """Refuse frames that are unknown, or that a space does not have."""
     if not isinstance(frame, str) or frame not in FRAMES:
-        raise ValueError(f"frame must be one of {', '.join(FRAMES)}; got {frame!r}.")
+        raise InputError("frame", f"be one of {', '.join(FRAMES)}", repr(frame))
     if frame == "whitened" and not space.linear:
-        raise ValueError(
-            f"frame must be 'fixed' in the {space.name} space, whose slices are not linear; got {frame!r}. "
-            "Images, signals and the euclidean space can be whitened."
+        raise InputError(
+            "frame",
+            f"be 'fixed' in the {space.name} space, whose slices are not linear",
+            repr(frame),
+            "Images, signals and the euclidean space can be whitened.",
         )
 
 
@@ -91,12 +94,14 @@ def resolve_directions(space: Space, dimension: int, n_directions: int, given: A
         directions, weights = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
     directions = np.ascontiguousarray(as_floats(directions, "directions"), np.float64)
     if directions.ndim == 0 or len(directions) == 0:
-        raise ValueError(f"directions must be at least one; got shape {directions.shape}. One direction per row.")
+        raise InputError("directions", "be at least one", f"shape {directions.shape}", "One direction per row.")
     check_finite(directions, "directions")
     if dimension and (directions.ndim != 2 or directions.shape[1] != dimension or len(directions) == 0):
-        raise ValueError(
-            f"directions must have shape (n_directions, {dimension}) in the {space.name} space; "
-            f"got {directions.shape}. One direction per row."
+        raise InputError(
+            "directions",
+            f"have shape (n_directions, {dimension}) in the {space.name} space",
+            directions.shape,
+            "One direction per row.",
         )
     if space.unit_directions:
         directions = unit_vectors(directions, "directions")
@@ -104,15 +109,19 @@ def resolve_directions(space: Space, dimension: int, n_directions: int, given: A
         return directions, np.full(len(directions), 1 / len(directions))
     weights = as_floats(weights, "the weights of directions")
     if weights.shape != (len(directions),):
-        raise ValueError(
-            f"the weights of directions must be one number per direction, {len(directions)}; "
-            f"got shape {weights.shape}. Pass (directions, weights)."
+        raise InputError(
+            "the weights of directions",
+            f"be one number per direction, {len(directions)}",
+            f"shape {weights.shape}",
+            "Pass (directions, weights).",
         )
     low, high = check_finite(weights, "the weights of directions")
     if low < 0 or high == 0:
-        raise ValueError(
-            f"the weights of directions must be non-negative with positive sum; got a minimum of {low:g} and a maximum "
-            f"of {high:g}. Pass (directions, weights)."
+        raise InputError(
+            "the weights of directions",
+            "be non-negative with positive sum",
+            f"a minimum of {low:g} and a maximum of {high:g}",
+            "Pass (directions, weights).",
         )
     weights = weights / high  # or the sum of large ones might not be finite
     return directions, weights / weights.sum()
@@ -125,16 +134,18 @@ def refuse_directions(
     even = weights is None or bool(np.ptp(weights) < 1e-9 * weights.max())
     for one in aggregations:
         if "circle" in one.needs and not run_around(directions):
-            raise ValueError(
-                f"aggregate {one.name!r} must have directions in order around a whole circle; "
-                f"got directions of shape {directions.shape} in the {space.name} space. "
-                "Use 'max', or plane directions sorted by angle, at least two."
+            raise InputError(
+                f"aggregate {one.name!r}",
+                "have directions in order around a whole circle",
+                f"directions of shape {directions.shape} in the {space.name} space",
+                "Use 'max', or plane directions sorted by angle, at least two.",
             )
         if "even" in one.needs and not (even and space.unit_directions and evenly_spread(directions)):
-            raise ValueError(
-                f"aggregate {one.name!r} must have directions spread evenly over a circle or a sphere; got "
-                f"directions of shape {directions.shape}{'' if even else ', weighted,'} in the {space.name} space. "
-                "Leave directions out, take more of them, or use 'max'."
+            raise InputError(
+                f"aggregate {one.name!r}",
+                "have directions spread evenly over a circle or a sphere",
+                f"directions of shape {directions.shape}{('' if even else ', weighted,')} in the {space.name} space",
+                "Leave directions out, take more of them, or use 'max'.",
             )
 
 
@@ -144,8 +155,10 @@ def quantile_array(measures: Sequence[Any], plan: Plan) -> Array:
     for i, measure in enumerate(measures):
         try:
             _fill_quantiles(floats(measure), plan, out[i])
+        except LocatedError as error:
+            raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
         except ValueError as error:
-            raise SampleError(i, f": {error}") from error
+            raise SampleError(Where("X", i), str(error)) from error
     weights = (plan.levels.weights, plan.direction_weights)
     return normalize(out, plan.normalization, *weights, linear=plan.space.linear)
 
@@ -208,8 +221,10 @@ def walk(
         start, stop = chunk
         try:
             return stage(measures[start:stop])
-        except SampleError as error:
-            raise error.at(error.sample + start) from error.__cause__
+        except LocatedError as error:
+            if error.sample is None:
+                raise
+            raise error.about(sample=error.sample + start) from error.__cause__
         except SystemError as error:  # how a compiled function returns when Ctrl-C was pressed meanwhile
             raise (error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt) else error) from None
 
@@ -286,14 +301,16 @@ def inverse_rcdt(
     """
     array = as_floats(quantiles, "quantiles")
     if array.ndim not in (2, 3):
-        raise ValueError(
-            f"quantiles must have shape (n_directions, n_quantiles) or (n_samples, n_directions, n_quantiles); "
-            f"got {array.shape}. Reshape flattened rows first."
+        raise InputError(
+            "quantiles",
+            "have shape (n_directions, n_quantiles) or (n_samples, n_directions, n_quantiles)",
+            array.shape,
+            "Reshape flattened rows first.",
         )
     unit, weights = resolve_directions(find_space("image"), 2, array.shape[-2], directions)
     if len(unit) != array.shape[-2]:
-        raise ValueError(
-            f"directions must be as many as in quantiles, {array.shape[-2]}; got {len(unit)}. Pass the same directions."
+        raise InputError(
+            "directions", f"be as many as in quantiles, {array.shape[-2]}", len(unit), "Pass the same directions."
         )
     shape = check_shape(shape, "shape")
     n_strips = strip_count(shape, n_radii)
@@ -313,12 +330,14 @@ def _invert_one(
     sinogram = inverse_cdt(quantiles, edges=(-1.0, 1.0), n_radii=n_radii, reference=reference)
     image = np.maximum(filtered_back_projection(sinogram, shape, directions, weights), 0)
     if np.abs(quantiles).max() > 1 + CANVAS_TOLERANCE:
-        raise ValueError(
-            f"quantiles must lie on the canvas, in [-1, 1]; got {quantiles.min():.3g} to {quantiles.max():.3g}. "
-            "Invert what `rcdt` returns, not normalised, and clip what was moved off the canvas."
+        raise InputError(
+            "quantiles",
+            "lie on the canvas, in [-1, 1]",
+            f"{quantiles.min():.3g} to {quantiles.max():.3g}",
+            "Invert what `rcdt` returns, not normalised, and clip what was moved off the canvas.",
         )
     if image.sum() == 0:
-        raise ValueError(
-            "quantiles must have mass in the image; got none. Pass the reference, directions and shape of `rcdt`."
+        raise InputError(
+            "quantiles", "have mass in the image", "none", "Pass the reference, directions and shape of `rcdt`."
         )
     return np.asarray((image / image.sum()).astype(quantiles.dtype))

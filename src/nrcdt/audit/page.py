@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.table import Table
 
+from ..errors import InputError
 from .search import MIXED_UP, SIZES, Audit, Pair, Trial
 
 SHOWN_PAIRS = 12
@@ -24,11 +25,11 @@ BETTER = "Try the whitened frame: --frame whitened --aggregate mean_abs."
 def check_folder(out: Path) -> None:
     """Make the folder for the report, or say why it cannot be."""
     if out.exists() and not out.is_dir():
-        raise ValueError(f"out must be a folder; got the file {out}. Choose another name.")
+        raise InputError("out", "be a folder", f"the file {out}", "Choose another name.")
     page, numbers = out / "audit.html", out / "audit.json"
     ours = page.exists() and "<title>nrcdt audit: " in page.read_text(encoding="utf-8", errors="replace")
     if not ours and (page.exists() or numbers.exists()):
-        raise ValueError(f"out must not hold another audit.html or audit.json; got {out}. Choose another folder.")
+        raise InputError("out", "not hold another audit.html or audit.json", out, "Choose another folder.")
     out.mkdir(parents=True, exist_ok=True)
 
 

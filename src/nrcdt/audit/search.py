@@ -15,6 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..datasets.affine import sample_rng
+from ..errors import InputError
 from ..estimators import NRCDT
 from ..measures import floats, positive_integer
 from ..slices import Array
@@ -181,7 +182,7 @@ def audit(
     """
     positive_integer(n_samples, "n_samples", "10 is a good start.")
     if not 0 < target <= 1:
-        raise ValueError(f"target must be an accuracy above 0 and at most 1; got {target!r}. 1 asks for no mistake.")
+        raise InputError("target", "be an accuracy above 0 and at most 1", repr(target), "1 asks for no mistake.")
     settings = {"frame": frame, "aggregate": aggregate}
     task = _make_task(samples, labels, space, settings | {"n_jobs": n_jobs}, n_samples)
     asked = (n_directions, n_quantiles)
@@ -229,19 +230,21 @@ def _make_task(
 ) -> _Task:
     found = find_space(space)
     if found.name not in MAPS:
-        raise ValueError(f"space must be one of {', '.join(MAPS)} to be audited; got {found.name}.")
+        raise InputError("space", f"be one of {', '.join(MAPS)} to be audited", found.name)
     templates = [ink_only(floats(one)) if found.densities else one for one in found.check(samples)]
     if labels is None:
         labels = [str(k) for k in range(len(templates))]
     if len(labels) != len(templates):
-        raise ValueError(
-            f"labels must be as many as samples, {len(templates)}; got {len(labels)}. One class for each sample."
+        raise InputError(
+            "labels", f"be as many as samples, {len(templates)}", len(labels), "One class for each sample."
         )
     names, positions = np.unique([str(label) for label in labels], return_inverse=True)
     if len(names) < 2:
-        raise ValueError(
-            f"labels must name at least two classes; got one, {names[0]}. "
-            "Put the files of each class into a folder of their own, or all files side by side."
+        raise InputError(
+            "labels",
+            "name at least two classes",
+            f"one, {names[0]}",
+            "Put the files of each class into a folder of their own, or all files side by side.",
         )
     counts = [max(n_copies, int(n)) for n in np.bincount(positions)]
     return _Task(found, settings, templates, positions, names.tolist(), counts)

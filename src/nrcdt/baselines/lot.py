@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
+from ..errors import InputError
 from ..measures import Cloud, pixel_side, positive_integer
 from ..slices import Array
 from .images import ImageTransformer
@@ -143,8 +144,10 @@ def transport(reference: Array, target: Cloud, name: str) -> Array:
     costs = cdist(reference, target.points, "sqeuclidean")
     plan, log = _load_ot().emd(weights, target.weights, costs, numItermax=MAX_STEPS, log=True)
     if log["warning"] is not None:
-        raise ValueError(
-            f"{name} must be transported within {MAX_STEPS} steps; got no optimal plan. "
-            "Take fewer n_points or a smaller size."
+        raise InputError(
+            name,
+            f"be transported within {MAX_STEPS} steps",
+            "no optimal plan",
+            "Take fewer n_points or a smaller size.",
         )
     return np.asarray(plan @ target.points * len(reference))

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..errors import InputError
 from ..measures import check_images, floats
 from ..slices import Array
 from .images import ImageTransformer
@@ -102,9 +103,11 @@ def _all_invariants(images: Iterable[Array]) -> Array:
 def _image_invariants(image: Array, name: str) -> Array:
     mu = central_moments(image)
     if not DARKEST < mu[0, 0] < BRIGHTEST:
-        raise ValueError(
-            f"{name} must have grey values with a sum between {DARKEST:g} and {BRIGHTEST:g}; got {mu[0, 0]:g}. "
-            "Choose another unit of brightness."
+        raise InputError(
+            name,
+            f"have grey values with a sum between {DARKEST:g} and {BRIGHTEST:g}",
+            f"{mu[0, 0]:g}",
+            "Choose another unit of brightness.",
         )
     return invariants(mu)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.cluster import AgglomerativeClustering
 
+from ..errors import InputError
 from ..slices import Array
 from .index import Index
 from .ranking import N_PAIRS
@@ -29,14 +30,13 @@ def clusters(index: Index, n_groups: int | None = None, reach: float = 0.6) -> t
     held = index.held()
     n_marks = len(held.ids)
     if not 2 <= n_marks <= MAX_MARKS:
-        raise ValueError(
-            f"the catalogue must have 2 to {MAX_MARKS} marks to be grouped; got {n_marks}. "
-            "Export a part of it, or add more."
+        raise InputError(
+            "the catalogue", f"have 2 to {MAX_MARKS} marks to be grouped", n_marks, "Export a part of it, or add more."
         )
     if n_groups is not None and not 1 <= n_groups <= n_marks:
-        raise ValueError(f"n_groups must be between 1 and the number of marks, {n_marks}; got {n_groups}.")
+        raise InputError("n_groups", f"be between 1 and the number of marks, {n_marks}", n_groups)
     if n_groups is None and reach <= 0:
-        raise ValueError(f"reach must be positive; got {reach}. 0.6 is a good start.")
+        raise InputError("reach", "be positive", reach, "0.6 is a good start.")
     threshold = None if n_groups else reach * _usual_distance(index)
     method = AgglomerativeClustering(n_groups, linkage="average", distance_threshold=threshold)
     groups = method.fit_predict(held.vectors)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import InputError
 from ..registration import Registration, register, warp
 from ..slices import Array
 from .describe import millimetres, motion, times, turn
@@ -64,5 +65,5 @@ def save_overlay(catalogue: Catalogue, found: Comparison, target: Path) -> None:
     from PIL import Image
 
     if target.suffix.lower() != ".png":
-        raise ValueError(f"the picture must end in .png; got {target.name!r}.")
+        raise InputError("the picture", "end in .png", repr(target.name))
     Image.fromarray(overlay(catalogue, found)).save(target)

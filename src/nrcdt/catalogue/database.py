@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from .. import __version__
+from ..errors import InputError
 from .marks import METADATA
 from .prepare import SETTINGS
 
@@ -96,8 +97,8 @@ class Database:
     def __init__(self, path: Path | str, *, create: bool = False, readonly: bool = False) -> None:
         self.path = Path(path)
         if not self.path.is_file() and not create:
-            raise ValueError(
-                f"the catalogue must exist; got {self.path}. Make it with: nrcdt catalogue add {self.path} FOLDER"
+            raise InputError(
+                "the catalogue", "exist", self.path, f"Make it with: nrcdt catalogue add {self.path} FOLDER"
             )
         self._lock = threading.RLock()
         with plain_errors(self.path):
@@ -136,14 +137,18 @@ class Database:
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
-            raise ValueError(
-                f"the catalogue must be one of nrcdt; got {self.path}, which is another kind of database. "
-                "Choose another file name."
+            raise InputError(
+                "the catalogue",
+                "be one of nrcdt",
+                f"{self.path}, which is another kind of database",
+                "Choose another file name.",
             )
         if version > FORMAT:
-            raise ValueError(
-                f"the catalogue must be of format {FORMAT} or older; got {self.path} of format {version}. "
-                "It was made by a newer nrcdt: upgrade with pip install --upgrade nrcdt."
+            raise InputError(
+                "the catalogue",
+                f"be of format {FORMAT} or older",
+                f"{self.path} of format {version}",
+                "It was made by a newer nrcdt: upgrade with pip install --upgrade nrcdt.",
             )
         self._db.execute("PRAGMA synchronous = FULL")
 

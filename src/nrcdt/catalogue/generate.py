@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..datasets import academic, distorted, elastic, watermarks
+from ..errors import InputError
 from ..slices import Array
 from .adding import record_of
 from .calibration import calibrate
@@ -63,7 +64,7 @@ def generate(
     ['anchor 3', "bull's head 1", 'crown 2']
     """
     if path.exists():
-        raise ValueError(f"the catalogue must be a new file; got {path}, which exists. Choose another name.")
+        raise InputError("the catalogue", "be a new file", f"{path}, which exists", "Choose another name.")
     catalogue = Catalogue(path, create=True)
     rng = np.random.default_rng(random_state)
     originals = [record for _, record in zip(range(n_marks), _originals(rng), strict=False)]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ..errors import InputError
 from ..files import SUFFIXES
 from .marks import millimetres
 from .workers import read_bytes
@@ -96,14 +97,16 @@ def listed(source: Path | str, root: Path | str | None = None) -> Iterator[Entry
     """
     source = Path(source)
     if not source.exists():
-        raise ValueError(
-            f"source must be a folder, a CSV file or a picture; got {_printable(source)}, which is absent. "
-            "Check the spelling."
+        raise InputError(
+            "source",
+            "be a folder, a CSV file or a picture",
+            f"{_printable(source)}, which is absent",
+            "Check the spelling.",
         )
     folder = source if source.is_dir() else source.parent
     root = Path(root or folder).resolve()
     if not root.is_dir():
-        raise ValueError(f"root must be a folder; got {root}. Give the folder that holds the pictures.")
+        raise InputError("root", "be a folder", root, "Give the folder that holds the pictures.")
     if source.is_dir():
         return _in_folder(_walk(folder), folder, root)
     if source.suffix.lower() in SUFFIXES["image"]:
@@ -137,9 +140,11 @@ def _in_table(source: Path, root: Path) -> Iterator[Entry | Problem]:
     header = [name.strip() for name in next(rows, (1, None))[1] or ()]
     columns = _columns(header)
     if "path" not in columns:
-        raise ValueError(
-            f"the table must have a column {', '.join(COLUMNS['path'][:-1])} or {COLUMNS['path'][-1]}; "
-            f"got {', '.join(header) or 'no header'}. Name the column that holds the files."
+        raise InputError(
+            "the table",
+            f"have a column {', '.join(COLUMNS['path'][:-1])} or {COLUMNS['path'][-1]}",
+            ", ".join(header) or "no header",
+            "Name the column that holds the files.",
         )
     return _entries(rows, header, columns, source, root)
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import InputError
 from .database import plain_errors
 from .lists import FORMATS, Row, mark_rows
 from .marks import METADATA, Filter, Mark
@@ -24,7 +25,7 @@ from .store import Catalogue, Judgement
 def export(catalogue: Catalogue, target: Path, wanted: Filter = Filter(), *, force: bool = False) -> int:  # noqa: B008
     """Write the marks that match to a new .csv or .json file, or over an old one by force. Return how many."""
     if target.exists() and not force:
-        raise ValueError(f"the table must be a new file; got {target}, which exists. Choose another, or say --force.")
+        raise InputError("the table", "be a new file", f"{target}, which exists", "Choose another, or say --force.")
     write_list(target, mark_rows(catalogue, wanted))
     return catalogue.count(wanted)
 
@@ -37,7 +38,7 @@ def write_list(target: Path, rows: Iterable[Row]) -> None:
 def check_table(target: Path) -> str:
     """Return the suffix of a table, .csv or .json."""
     if target.suffix.lower() not in (".csv", ".json"):
-        raise ValueError(f"the table must end in .csv or .json; got {target.name!r}.")
+        raise InputError("the table", "end in .csv or .json", repr(target.name))
     return target.suffix.lower()
 
 
@@ -56,7 +57,7 @@ def write_whole(target: Path, data: bytes) -> None:
 def backup(catalogue: Catalogue, target: Path) -> None:
     """Copy a catalogue, even while it is being written, to a new file."""
     if target.exists():
-        raise ValueError(f"the backup must be a new file; got {target}, which exists. Choose another name.")
+        raise InputError("the backup", "be a new file", f"{target}, which exists", "Choose another name.")
     part = target.with_name(f".{target.name}.part")
     try:
         with plain_errors(target), closing(sqlite3.connect(part)) as copy:

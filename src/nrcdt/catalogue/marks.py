@@ -7,6 +7,8 @@ import math
 import re
 from typing import Any, NamedTuple
 
+from ..errors import InputError
+
 METADATA = ("name", "motif", "date", "place", "method", "reference", "note")
 VERDICTS = ("identical", "twin mould", "similar", "different")
 
@@ -168,7 +170,7 @@ def millimetres(text: str, unit: str = "dpi") -> float | None:
     except ValueError:
         value = math.nan
     if not low <= value <= high:
-        raise ValueError(f"{unit} must be a number from {low:g} to {high:g}; got {text!r}. Leave it empty if unknown.")
+        raise InputError(unit, f"be a number from {low:g} to {high:g}", repr(text), "Leave it empty if unknown.")
     return MM_PER_INCH / value if unit == "dpi" else value
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..aggregate import AGGREGATIONS, spectrum
+from ..errors import InputError
 from ..files import INKS, read_picture
 from ..ink import Ink, find_ink
 from ..ink.paper import reduced
@@ -150,21 +151,21 @@ def check_settings(values: Mapping[str, Any]) -> Settings:
     """
     unknown = sorted(set(values) - set(Settings._fields))
     if unknown:
-        raise ValueError(f"settings must be some of {', '.join(Settings._fields)}; got {unknown[0]!r}.")
+        raise InputError("settings", f"be some of {', '.join(Settings._fields)}", repr(unknown[0]))
     settings = Settings(**values)
     if settings.polarity not in INKS:
-        raise ValueError(f"polarity must be one of {', '.join(INKS)}; got {settings.polarity!r}.")
+        raise InputError("polarity", f"be one of {', '.join(INKS)}", repr(settings.polarity))
     crop = None
     if settings.crop is not None:
         left, top, right, bottom = (math.floor(edge) for edge in _numbers(settings.crop, 4, "crop"))
         crop = left, top, right, bottom
     if not isinstance(settings.erase, (list, tuple)) or len(settings.erase) > MAX_DISCS:
         got = f"{len(settings.erase)} of them" if isinstance(settings.erase, (list, tuple)) else repr(settings.erase)
-        raise ValueError(f"erase must be a list of at most {MAX_DISCS} discs; got {got}. Use a wider brush.")
+        raise InputError("erase", f"be a list of at most {MAX_DISCS} discs", got, "Use a wider brush.")
     erase = tuple(_numbers(disc, 3, "each disc of erase") for disc in settings.erase)
     bar_mm = settings.bar_mm
     if bar_mm is not None and not 0 < _numbers([bar_mm], 1, "bar_mm")[0] < math.inf:
-        raise ValueError(f"bar_mm must be a positive length in millimetres; got {bar_mm}. Leave it out if unknown.")
+        raise InputError("bar_mm", "be a positive length in millimetres", bar_mm, "Leave it out if unknown.")
     return settings._replace(crop=crop, erase=erase, ink=bool(settings.ink))
 
 
@@ -173,7 +174,7 @@ def _numbers(values: Any, n: int, name: str) -> tuple[Any, ...]:
         numbers = all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
         if numbers:
             return tuple(values)
-    raise ValueError(f"{name} must be {n} finite number{'s' * (n > 1)}; got {values!r}. Leave it out to do without.")
+    raise InputError(name, f"be {n} finite number{'s' * (n > 1)}", repr(values), "Leave it out to do without.")
 
 
 def _part(picture: Array, settings: Settings) -> tuple[tuple[int, int], Array]:
@@ -186,9 +187,11 @@ def _part(picture: Array, settings: Settings) -> tuple[tuple[int, int], Array]:
     left, top, right, bottom = settings.crop
     left, top, right, bottom = max(left, 0), max(top, 0), min(right, width), min(bottom, height)
     if left >= right or top >= bottom:
-        raise ValueError(
-            f"crop must be (left, top, right, bottom) inside the picture of {width} x {height} pixels; "
-            f"got {settings.crop}. Draw it again."
+        raise InputError(
+            "crop",
+            f"be (left, top, right, bottom) inside the picture of {width} x {height} pixels",
+            settings.crop,
+            "Draw it again.",
         )
     return (left, top), picture[top:bottom, left:right]
 
@@ -207,7 +210,7 @@ def erased(picture: Array, discs: tuple[tuple[float, float, float], ...]) -> Arr
         box, distances = _around(disc, disc[2], picture.shape)
         covered[box] |= distances <= disc[2]
     if covered.all():
-        raise ValueError("erase must leave some of the picture; got discs that cover all of it. Paint over less.")
+        raise InputError("erase", "leave some of the picture", "discs that cover all of it", "Paint over less.")
     painted = picture.copy()
     for disc in discs:
         box, distances = _around(disc, disc[2], picture.shape)
@@ -250,7 +253,7 @@ def _clean_ink(picture: Array, polarity: str) -> Ink:
     ink = dark if polarity == "dark" else dark - deviation
     highest = ink.max()
     if not highest > 0:
-        raise ValueError("the picture must hold ink; got one grey level. Check polarity, crop and erase.")
+        raise InputError("the picture", "hold ink", "one grey level", "Check polarity, crop and erase.")
     ink = np.where(ink < FAINT * highest, 0, ink / highest)
     return Ink(ink, polarity, 1.0, ("taken for a clean drawing",), scale, None)
 
@@ -277,7 +280,7 @@ def cut_mark(ink: Array) -> tuple[Array, tuple[float, float, float]]:
     seen = ink * 255 >= 0.5
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
     if not len(rows) or not np.isfinite(ink).all():
-        raise ValueError("the picture must hold ink; got none. Check polarity, crop and erase.")
+        raise InputError("the picture", "hold ink", "none", "Check polarity, crop and erase.")
     top, left = int(rows[0]), int(columns[0])
     inside = ink[top : rows[-1] + 1, left : columns[-1] + 1]
     scale = min(1.0, (SIZE - 2) / max(inside.shape))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..distances import aligned
+from ..errors import InputError
 from ..registration import Registration, register_all
 from ..slices import Array
 from .index import Index
@@ -92,10 +93,12 @@ def ink_of(catalogue: Catalogue, mark: Mark) -> Array:
     try:
         return read_ink(catalogue.picture(mark.uid, "mark") or b"")
     except Exception:  # whatever a decoder makes of damaged bytes
-        raise ValueError(
-            f"the ink of {mark.uid} ({mark.name}) must be a picture; got damaged bytes. Read it again as "
-            f"nrcdt catalogue verify {catalogue.path} says, or take it out: "
-            f"nrcdt catalogue remove {catalogue.path} {mark.uid}"
+        raise InputError(
+            f"the ink of {mark.uid} ({mark.name})",
+            "be a picture",
+            "damaged bytes",
+            f"Read it again as nrcdt catalogue verify {catalogue.path} says, or take it out: "
+            f"nrcdt catalogue remove {catalogue.path} {mark.uid}",
         ) from None
 
 

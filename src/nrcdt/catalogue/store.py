@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import __version__
+from ..errors import InputError
 from ..slices import Array
 from .database import Database, now
 from .marks import COLUMNS, METADATA, VERDICTS, Filter, Mark, from_row, millimetres, searched, to_row
@@ -62,10 +63,11 @@ class Catalogue(Database):
         """Refuse to mix features of different settings."""
         stored = self.about("settings")
         if stored != SETTINGS:
-            raise ValueError(
-                f"the catalogue must be made with the settings of this nrcdt, {SETTINGS}; got {stored}, by nrcdt "
-                f"{self.about('version')}. Compute its features again from the ink it holds: "
-                f"nrcdt catalogue add {self.path} --renew"
+            raise InputError(
+                "the catalogue",
+                f"be made with the settings of this nrcdt, {SETTINGS}",
+                f"{stored}, by nrcdt {self.about('version')}",
+                f"Compute its features again from the ink it holds: nrcdt catalogue add {self.path} --renew",
             )
 
     def adopt_settings(self) -> None:
@@ -118,15 +120,13 @@ class Catalogue(Database):
         )
         if len(rows) != 1:
             found = "none" if not rows else f"several, such as {rows[0][0]} and {rows[1][0]}"
-            raise ValueError(
-                f"MARK must be the id, name, reference or file of one mark; got {text!r}, which fits {found}."
-            )
+            raise InputError("MARK", "be the id, name, reference or file of one mark", f"{text!r}, which fits {found}")
         return from_row(rows[0])
 
     def values_of(self, column: str) -> list[tuple[str, int]]:
         """Return the values of motif, method or place with how many marks have them, sorted."""
         if column not in ("motif", "method", "place"):
-            raise ValueError(f"column must be motif, method or place; got {column!r}.")
+            raise InputError("column", "be motif, method or place", repr(column))
         return self.rows(f"SELECT {column}, count(*) FROM marks GROUP BY 1 ORDER BY 1")
 
     def columns_of_tables(self) -> list[str]:
@@ -176,9 +176,11 @@ class Catalogue(Database):
         if len(vector) != np.float32().nbytes * size:
             self.check_settings()
             (mark,) = self.numbered([number])
-            raise ValueError(
-                f"the features of {mark.uid} ({mark.name}) must be {size} numbers; got {len(vector)} bytes. "
-                f"See how to mend them: nrcdt catalogue verify {self.path}"
+            raise InputError(
+                f"the features of {mark.uid} ({mark.name})",
+                f"be {size} numbers",
+                f"{len(vector)} bytes",
+                f"See how to mend them: nrcdt catalogue verify {self.path}",
             )
 
     def vector(self, uid: str) -> Array:
@@ -205,7 +207,7 @@ class Catalogue(Database):
     def picture(self, uid: str, kind: str) -> bytes | None:
         """Return a picture of a mark: "mark" (ink, PNG), "preview" (JPEG) or "original" (the file, where stored)."""
         if kind not in ("mark", "preview", "original"):
-            raise ValueError(f"kind must be mark, preview or original; got {kind!r}.")
+            raise InputError("kind", "be mark, preview or original", repr(kind))
         rows = self.rows(f"SELECT {kind} FROM pictures JOIN marks USING (id) WHERE uid = ?", [uid])
         if not rows:
             raise KeyError(uid)
@@ -242,7 +244,7 @@ class Catalogue(Database):
         names = (*METADATA, "dpi")
         unknown = set(changes) - set(names)
         if unknown:
-            raise ValueError(f"changes must be among {', '.join(names)}; got {', '.join(sorted(unknown))}.")
+            raise InputError("changes", f"be among {', '.join(names)}", ", ".join(sorted(unknown)))
         changes = dict(changes)
         with self.transaction():
             mark = self.mark(uid)
@@ -271,9 +273,9 @@ class Catalogue(Database):
     def judge(self, a: str, b: str, verdict: str, note: str = "") -> Judgement:
         """Keep a judgement about two marks; an older one about the same two is replaced."""
         if verdict not in VERDICTS:
-            raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}; got {verdict!r}.")
+            raise InputError("verdict", f"be one of {', '.join(VERDICTS)}", repr(verdict))
         if a == b:
-            raise ValueError("a and b must be two marks; got one and the same.")
+            raise InputError("a and b", "be two marks", "one and the same")
         self.mark(a), self.mark(b)
         first, second = sorted((a, b))
         judgement = Judgement(first, second, verdict, note, now())

@@ -30,6 +30,7 @@ from typing import IO, Any, Self
 import numpy as np
 
 from ..datasets import photograph, watermarks
+from ..errors import InputError
 from ..files import MAX_BYTES, MAX_PIXELS, PICTURE_FORMATS
 from .prepare import Prepared, Settings, check_settings, prepare
 
@@ -78,7 +79,7 @@ class Workers:
 
     def __init__(self, n: int | None = None, *, seconds: float = 30, memory: int = MEMORY) -> None:
         if n is not None and n < 1:
-            raise ValueError(f"n must be a positive number of processes; got {n}. Leave it out for all cores.")
+            raise InputError("n", "be a positive number of processes", n, "Leave it out for all cores.")
         cores = os.cpu_count() or 1
         self.n = min(n or cores, MAX_PER_CORE * cores)
         self.seconds = seconds
@@ -192,9 +193,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise ValueError(
-                "the file must be a regular one; got a folder, a pipe or a device. Copy its content to one."
-            )
+            raise InputError("the file", "be a regular one", "a folder, a pipe or a device", "Copy its content to one.")
         _check_bytes(status.st_size)
         with open(descriptor, "rb", closefd=False) as file:
             data = file.read(MAX_BYTES + 1)
@@ -206,8 +205,8 @@ def read_bytes(path: Path) -> bytes:
 
 def _check_bytes(n_bytes: int) -> None:
     if not 0 < n_bytes <= MAX_BYTES:
-        raise ValueError(
-            f"the file must have 1 to {MAX_BYTES} bytes; got {n_bytes}. Copy it again, or save it with fewer pixels."
+        raise InputError(
+            "the file", f"have 1 to {MAX_BYTES} bytes", n_bytes, "Copy it again, or save it with fewer pixels."
         )
 
 

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 import nrcdt
 
+from ..errors import InputError
 from . import catalogue, searching
 from .batches import KeptWork, Work, gather, one_kind, reader, space_for, walk
 from .console import ERRORS, NOTHING_WRITTEN, OUTPUT, SOME_FAILED, check_choice, complain, one_red_line, say
@@ -303,8 +304,8 @@ def _folder(path: Path, option: str) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ValueError(
-            f"{option} must be a folder that can be written; got {path}: {error.strerror}. Name another."
+        raise InputError(
+            option, "be a folder that can be written", f"{path}: {error.strerror}", "Name another."
         ) from None
     return path
 
@@ -354,9 +355,11 @@ def _load_benchmarks() -> ModuleType:
     script = next((one for folder in (package, package.parents[1]) if (one := folder / BENCHMARKS).is_file()), None)
     spec = spec_from_file_location("nrcdt_benchmarks", script) if script else None
     if script is None or spec is None or spec.loader is None:
-        raise ValueError(
-            f"the benchmarks must lie in {package / BENCHMARKS.parent} or in a checkout of the project; got neither. "
-            "Clone the repository and install it with pip install -e '.[bench]'."
+        raise InputError(
+            "the benchmarks",
+            f"lie in {package / BENCHMARKS.parent} or in a checkout of the project",
+            "neither",
+            "Clone the repository and install it with pip install -e '.[bench]'.",
         )
     module = module_from_spec(spec)
     sys.modules[spec.name] = module

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ..errors import InputError
 from .console import ERRORS, FAILURES, complain, printable, reason, report, say, storable
 
 if TYPE_CHECKING:
@@ -51,11 +52,11 @@ def one_kind(files: list[Path]) -> Kind:
 
     if not files:
         known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
-        raise ValueError(f"PATH must hold at least one file with a known suffix; got none. Known are {known}.")
+        raise InputError("PATH", "hold at least one file with a known suffix", "none", f"Known are {known}.")
     first = {kind_of(path): path for path in reversed(files)}
     if len(first) > 1:
         found = ", ".join(f"{kind} {printable(path)}" for kind, path in first.items())
-        raise ValueError(f"PATH must hold files of one kind; got {found}. Run once for each kind, as in scans/*.png.")
+        raise InputError("PATH", "hold files of one kind", found, "Run once for each kind, as in scans/*.png.")
     return next(iter(first))
 
 
@@ -67,7 +68,7 @@ def space_for(kind: Kind, space: str | None) -> str:
     if space is None:
         return fitting[0]
     if space not in fitting:
-        raise ValueError(f"--space must be one of {', '.join(fitting)} for files of kind {kind}; got {space}.")
+        raise InputError("--space", f"be one of {', '.join(fitting)} for files of kind {kind}", space)
     return space
 
 
@@ -77,9 +78,9 @@ def reader(kind: Kind, ink: str, surface: int | None) -> Callable[[Path], Any]:
     from ..ink import find_ink
 
     if ink != "auto" and kind != "image":
-        raise ValueError(f"--ink must be left out for files of kind {kind}; got {ink}. It is for pictures.")
+        raise InputError("--ink", f"be left out for files of kind {kind}", ink, "It is for pictures.")
     if surface is not None and kind != "mesh":
-        raise ValueError(f"--surface must be left out for files of kind {kind}; got {surface}. It is for meshes.")
+        raise InputError("--surface", f"be left out for files of kind {kind}", surface, "It is for meshes.")
     if kind == "image":
         if ink == "photograph":
             return lambda path: find_ink(read_picture(path)[0]).image
@@ -92,7 +93,7 @@ def _with_ink(image: Array, ink: str) -> Array:
         remedy = (
             "Drop the file" if ink == "auto" else f"Try --ink {'light' if ink == 'dark' else 'dark'}, or leave it out"
         )
-        raise ValueError(f"the picture must have ink; got none with --ink {ink}. {remedy}.")
+        raise InputError("the picture", "have ink", f"none with --ink {ink}", f"{remedy}.")
     return image
 
 

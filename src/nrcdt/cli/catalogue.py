@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import InputError
 from .console import SOME_FAILED, complain, one_red_line, printable, say
 from .options import (
     BarLength,
@@ -74,7 +75,7 @@ def add(
         from ..catalogue.store import Catalogue
 
         if source is None and not renew:
-            raise ValueError("FOLDER must be given; got none. Name a folder or a CSV table, or say --renew.")
+            raise InputError("FOLDER", "be given", "none", "Name a folder or a CSV table, or say --renew.")
         items = [] if source is None else _items(source, root)
         count = adding.Count()
         with Catalogue(catalogue, create=source is not None) as store:
@@ -98,8 +99,8 @@ def _items(source: Path, root: Path | None) -> list[Entry | Problem]:
     if not any(isinstance(item, Entry) for item in items):
         for item in items:
             _report_problem(item)  # type: ignore[arg-type]
-        raise ValueError(
-            f"FOLDER must hold pictures that can be taken; got none in {printable(source)}. Name another folder."
+        raise InputError(
+            "FOLDER", "hold pictures that can be taken", f"none in {printable(source)}", "Name another folder."
         )
     return items
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from ..errors import InputError, LocatedError
+
 SOME_FAILED, NOTHING_WRITTEN = 1, 2
 FAILURES = (ValueError, OSError, MemoryError)
 OUTPUT, ERRORS = Console(), Console(stderr=True)
@@ -48,7 +50,7 @@ def check_choice(option: str, given: Iterable[str], names: Collection[str]) -> N
     """Refuse what an option does not know."""
     for one in given:
         if one not in names:
-            raise ValueError(f"{option} must be one of {', '.join(names)}; got {one}.")
+            raise InputError(option, f"be one of {', '.join(names)}", one)
 
 
 def check_output(path: Path | None, *suffixes: str) -> None:
@@ -56,16 +58,18 @@ def check_output(path: Path | None, *suffixes: str) -> None:
     if path is None:
         return
     if path.suffix.lower() not in suffixes:
-        raise ValueError(f"the file to write must end in {' or '.join(suffixes)}; got {path.name!r}. Name another.")
+        raise InputError("the file to write", f"end in {' or '.join(suffixes)}", repr(path.name), "Name another.")
     if not path.parent.is_dir():
-        raise ValueError(f"the folder of {path.name} must exist; got {printable(path.parent)}. Make it first.")
+        raise InputError(f"the folder of {path.name}", "exist", printable(path.parent), "Make it first.")
 
 
 def report(path: Path, error: BaseException) -> None:
     """Name a file and what is wrong with it."""
     if isinstance(error, OSError) and error.strerror:
         error = ValueError(f"the file must be readable; got: {error.strerror}. Check where it is and who may read it.")
-    complain(f"{printable(path)}: {reason(error).replace('X[0]', 'the sample')}")
+    if isinstance(error, LocatedError) and error.sample is not None:
+        error = error.about(argument="the sample", sample=None)
+    complain(f"{printable(path)}: {reason(error)}")
 
 
 def reason(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Column, Table
 
+from ..errors import InputError
 from .console import NOTHING_WRITTEN, OUTPUT, check_output, complain, named, one_red_line, say
 from .options import (
     BarLength,
@@ -86,10 +87,10 @@ def _refuse_unknown(store: Catalogue, wanted: Filter) -> None:
         known = [value for value, _ in store.values_of(name) if value]
         for value in set(values) - set(known):
             some = ", ".join(known[:N_NAMED]) + (", ..." if len(known) > N_NAMED else "")
-            raise ValueError(f"--{name} must be one that marks have; got {value!r}. There are: {some or 'none'}.")
+            raise InputError(f"--{name}", "be one that marks have", repr(value), f"There are: {some or 'none'}.")
     first, last = wanted.year_from, wanted.year_to
     if first is not None and last is not None and first > last:
-        raise ValueError(f"--from must not be after --to; got {first} and {last}. Exchange them.")
+        raise InputError("--from", "not be after --to", f"{first} and {last}", "Exchange them.")
 
 
 def _show_hits(hits: list[Hit], found: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import affine_transform
 
+from ..errors import InputError
 from ..measures import positive_integer
 from ..slices import Array
 
@@ -95,9 +96,7 @@ def distorted(images: Array, n_samples: int, random_state: int | None = None, **
     """
     images = np.asarray(images)
     if images.ndim != 3 or len(images) == 0:
-        raise ValueError(
-            f"images must have shape (n_images, height, width); got {images.shape}. Pass one image as [image]."
-        )
+        raise InputError("images", "have shape (n_images, height, width)", images.shape, "Pass one image as [image].")
     n_samples = positive_integer(n_samples, "n_samples", "20 is a good start.")
     rng = np.random.default_rng(random_state)
     labels = np.repeat(np.arange(len(images)), n_samples)
@@ -118,9 +117,11 @@ def _map_inside(image: Array, rng: np.random.Generator, **ranges: Any) -> tuple[
         # One pixel of margin: bilinear interpolation smears the outermost ink that far.
         if np.all(np.abs(ink @ matrix.T + shift) <= centre - 1):
             return matrix, shift
-    raise ValueError(
-        f"ranges must let the ink stay on the canvas; got {MAX_DRAWS} maps that push it off. "
-        "Narrow scale, shear or shift, or pad the images."
+    raise InputError(
+        "ranges",
+        "let the ink stay on the canvas",
+        f"{MAX_DRAWS} maps that push it off",
+        "Narrow scale, shear or shift, or pad the images.",
     )
 
 

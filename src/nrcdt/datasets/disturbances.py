@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import map_coordinates
 
+from ..errors import InputError
 from ..slices import Array
 from .affine import eight_bits
 from .synthetic import draw_segment
@@ -138,11 +139,11 @@ def _disturbed(
     """Change copies of all images in place, one after the other from one stream of random numbers."""
     images = np.asarray(images)
     if images.ndim != 3:
-        raise ValueError(
-            f"images must have shape (n_images, height, width); got {images.shape}. Pass one image as image[None]."
+        raise InputError(
+            "images", "have shape (n_images, height, width)", images.shape, "Pass one image as image[None]."
         )
     if not strength >= 0:
-        raise ValueError(f"{name} must be at least 0; got {strength}. 0 changes nothing.")
+        raise InputError(name, "be at least 0", strength, "0 changes nothing.")
     rng = np.random.default_rng(random_state)
     changed = images.copy()
     if strength > 0:

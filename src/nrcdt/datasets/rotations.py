@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from ..errors import InputError
 from ..slices import Array
 from .affine import haar, sample_rng
 from .dataset import Dataset
@@ -73,7 +74,7 @@ def rotation(n_samples: int = 10, n_rotations: int = 1000, random_state: int = 0
     """
     for name, count in (("n_samples", n_samples), ("n_rotations", n_rotations)):
         if count < 1:
-            raise ValueError(f"{name} must be a positive integer; got {count}. The paper takes 10 sets of 1000.")
+            raise InputError(name, "be a positive integer", count, "The paper takes 10 sets of 1000.")
     # Index 0 of each class draws its template, the later ones its samples.
     templates = [draw(n_rotations, sample_rng(random_state, label, 0)) for label, draw in enumerate(TEMPLATES.values())]
     samples = [

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..errors import InputError
 from ..slices import Array
 from .affine import distorted_once, eight_bits, sample_rng
 from .dataset import Dataset
@@ -55,7 +56,7 @@ def academic(n_samples: int = 10, classes: Sequence[int] = (1, 2, 3), random_sta
     """
     _check_count(n_samples)
     if not classes or not set(classes) <= {1, 2, 3}:
-        raise ValueError(f"classes must be some of 1, 2, 3; got {tuple(classes)}. There are no other symbols.")
+        raise InputError("classes", "be some of 1, 2, 3", tuple(classes), "There are no other symbols.")
     names = [list(ACADEMIC)[number - 1] for number in classes]
     templates = [eight_bits(draw(ACADEMIC[name], SIZE)) for name in names]
     samples = [
@@ -113,7 +114,7 @@ def _bent_and_distorted(template: Array, rng: np.random.Generator) -> Array:
 
 def _check_count(n_samples: int) -> None:
     if n_samples < 1:
-        raise ValueError(f"n_samples must be a positive integer; got {n_samples}. The paper takes 10 per class.")
+        raise InputError("n_samples", "be a positive integer", n_samples, "The paper takes 10 per class.")
 
 
 def _dataset(samples: list[Array], names: list[str], templates: list[Array]) -> Dataset:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..errors import InputError
 from ..measures import positive_integer
 from ..slices import Array
 from .affine import distorted, eight_bits, random_affine, warp
@@ -219,9 +220,9 @@ def watermarks(n_classes: int = 10, size: int = 256) -> tuple[Array, list[str]]:
     ((3, 64, 64), ["bull's head", 'crown', 'anchor'])
     """
     if positive_integer(n_classes, "n_classes", "10 is a good start.") > len(MOTIFS):
-        raise ValueError(f"n_classes must be between 1 and {len(MOTIFS)}; got {n_classes}. There are no more motifs.")
+        raise InputError("n_classes", f"be between 1 and {len(MOTIFS)}", n_classes, "There are no more motifs.")
     if positive_integer(size, "size", "256 is a good start.") < 16:
-        raise ValueError(f"size must be at least 16 pixels; got {size}. Thin lines need room.")
+        raise InputError("size", "be at least 16 pixels", size, "Thin lines need room.")
     names = list(MOTIFS)[:n_classes]
     return np.stack([eight_bits(draw(MOTIFS[name], size)) for name in names]), names
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..errors import InputError
+
 MAX_BYTES = 256_000_000
 
 
@@ -16,7 +18,7 @@ def check_bytes(n_bytes: int) -> None:
             f"the file must have at most {MAX_BYTES / 1e6:g} MB; got {n_bytes / 1e6:.1f} MB. Scale it down or split it."
         )
     if n_bytes == 0:
-        raise ValueError("the file must hold data; got 0 bytes. Copy it again.")
+        raise InputError("the file", "hold data", "0 bytes", "Copy it again.")
 
 
 def first_line(error: BaseException) -> str:

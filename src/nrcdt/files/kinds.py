@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from ..errors import InputError
+
 Kind = Literal["image", "cloud", "mesh"]
 
 SUFFIXES: dict[Kind, tuple[str, ...]] = {
@@ -29,7 +31,7 @@ def kind_of(path: Path | str) -> Kind:
         if suffix in suffixes:
             return kind
     known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
-    raise ValueError(f"the suffix must be one of {known}; got {suffix!r}. Convert the file to one of these.")
+    raise InputError("the suffix", f"be one of {known}", repr(suffix), "Convert the file to one of these.")
 
 
 class Collected(NamedTuple):
@@ -58,7 +60,7 @@ def collect(paths: Iterable[Path | str]) -> Collected:
             continue
         if not path.is_file():
             what = "is neither" if path.exists() else "does not exist"
-            raise ValueError(f"PATH must be a file or a folder; got {path}, which {what}. Check the spelling.")
+            raise InputError("PATH", "be a file or a folder", f"{path}, which {what}", "Check the spelling.")
         try:
             kind_of(path)
         except ValueError as error:

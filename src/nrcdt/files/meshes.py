@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..slices import Array
 from .checks import check_bytes, first_line
 
@@ -32,22 +33,24 @@ def read_mesh(path: Path | str, n_samples: int | None = None) -> Array:
     """
     path = Path(path)
     if n_samples is not None and n_samples < 1:
-        raise ValueError(f"n_samples must be a positive integer; got {n_samples}. 2000 is a good start.")
+        raise InputError("n_samples", "be a positive integer", n_samples, "2000 is a good start.")
     check_bytes(path.stat().st_size)
     mesh = _load_mesh(path)
     vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(getattr(mesh, "faces", ()))
     if vertices.size == 0:
-        raise ValueError("the mesh must have vertices; got none. Drop the file or export it again.")
+        raise InputError("the mesh", "have vertices", "none", "Drop the file or export it again.")
     if vertices.shape[1] != 3:
-        raise ValueError(
-            f"the mesh must have three coordinates per vertex; got {vertices.shape[1]}. Export it again in 3-D, "
-            "or pass its points as a cloud, such as a .csv file."
+        raise InputError(
+            "the mesh",
+            "have three coordinates per vertex",
+            vertices.shape[1],
+            "Export it again in 3-D, or pass its points as a cloud, such as a .csv file.",
         )
     if n_samples is None:
         return np.unique(vertices, axis=0) if len(faces) else vertices
     if not len(faces) or not mesh.area > 0:
-        raise ValueError(
-            f"the mesh must have faces to draw surface points from; got {len(faces)} without area. Use its vertices."
+        raise InputError(
+            "the mesh", "have faces to draw surface points from", f"{len(faces)} without area", "Use its vertices."
         )
     from trimesh.sample import sample_surface
 

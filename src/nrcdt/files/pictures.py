@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..slices import Array
 from .checks import TooLarge, check_bytes, first_line
 
@@ -36,7 +37,7 @@ def read_image(path: Path | str, ink: str = "auto") -> Array:
     array of shape (height, width), float64, non-negative, 0 where there is paper; in the picture's own grey levels
     """
     if ink not in INKS:
-        raise ValueError(f"ink must be one of {', '.join(INKS)}; got {ink!r}.")
+        raise InputError("ink", f"be one of {', '.join(INKS)}", repr(ink))
     grey, _ = read_picture(Path(path))
     deviation = np.median(grey) - grey
     dark = np.maximum(deviation, 0)
@@ -93,7 +94,7 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
     except Exception as error:  # decoders of damaged files raise whatever comes to their mind
         raise _not_a_picture(error) from error
     if not np.isfinite(grey).all():
-        raise ValueError("the picture must have finite grey levels; got NaN or infinity. Replace these values.")
+        raise InputError("the picture", "have finite grey levels", "NaN or infinity", "Replace these values.")
     return grey, millimetres
 
 

@@ -11,6 +11,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
+from ..errors import InputError
 from ..slices import Array
 from .checks import TooLarge, check_bytes, first_line
 
@@ -38,12 +39,12 @@ def read_cloud(path: Path | str) -> tuple[Array, Array | None]:
     check_bytes(path.stat().st_size)
     points, weights = _read_arrays(path) if path.suffix.lower() in (".npy", ".npz") else _read_text(path)
     if points.dtype.kind not in "fiu":
-        raise ValueError(
-            f"the points must be real numbers; got {points.dtype}. Save them as an array of floats, without objects."
+        raise InputError(
+            "the points", "be real numbers", points.dtype, "Save them as an array of floats, without objects."
         )
     if points.ndim != 2 and points.shape[1:] != (3, 3):
-        raise ValueError(
-            f"the points must have shape (n_points, d); got {points.shape}. One row per point, one file per cloud."
+        raise InputError(
+            "the points", "have shape (n_points, d)", points.shape, "One row per point, one file per cloud."
         )
     return points, weights
 
@@ -55,14 +56,16 @@ def _read_arrays(path: Path) -> tuple[Array, Array | None]:
         raise
     except Exception as error:  # damaged archives fail in the words of zlib, zipfile and numpy
         found = "objects, or no array file" if "pickle" in str(error) else first_line(error)
-        raise ValueError(f"the file must hold whole arrays of numbers; got {found}. Save it again.") from error
+        raise InputError("the file", "hold whole arrays of numbers", found, "Save it again.") from error
     if "points" in arrays:
         return arrays["points"], arrays.get("weights")
     if len(arrays) == 1:
         return next(iter(arrays.values())), None
-    raise ValueError(
-        f"the archive must hold `points`, or a single array; got {', '.join(arrays) or 'nothing'}. "
-        "Save it with numpy.savez(file, points=..., weights=...)."
+    raise InputError(
+        "the archive",
+        "hold `points`, or a single array",
+        ", ".join(arrays) or "nothing",
+        "Save it with numpy.savez(file, points=..., weights=...).",
     )
 
 
@@ -89,9 +92,11 @@ def _read_text(path: Path) -> tuple[Array, Array | None]:
             headers.append(first)
             first = next(lines, "")
         if not first and headers:
-            raise ValueError(
-                f"the table must hold at least one row of numbers; got words in each, such as "
-                f"{headers[-1].strip()[:60]!r}. Leave out columns of words, or drop the file."
+            raise InputError(
+                "the table",
+                "hold at least one row of numbers",
+                f"words in each, such as {headers[-1].strip()[:60]!r}",
+                "Leave out columns of words, or drop the file.",
             )
         separator = next((mark for mark in ";,\t" if mark in first), None)
         rows: Iterable[str] = chain([first], lines)
@@ -146,7 +151,7 @@ def _column_names(headers: list[str], separator: str | None, table: Array) -> li
             continue
         wrong = [field for field in fields if _has_words(field)]
         if 2 * len(wrong) <= sum(map(bool, fields)) and not remark and not _numbers_columns(fields):
-            raise ValueError(f"the table must have numbers in every row; got {wrong[0]!r} in one. Mend that row.")
+            raise InputError("the table", "have numbers in every row", f"{wrong[0]!r} in one", "Mend that row.")
         if not set(names) & WEIGHT_NAMES:
             names = [field.lower() for field in fields]
     return names
@@ -159,7 +164,7 @@ def _columns(table: Array, names: list[str]) -> tuple[Array, Array | None]:
     weights = [i for i, name in enumerate(names) if name in WEIGHT_NAMES]
     coordinates = [i for i, name in enumerate(names) if name not in WEIGHT_NAMES | INDEX_NAMES]
     if not coordinates:
-        raise ValueError("the table must have columns of coordinates; got weights only. Add them, or drop the file.")
+        raise InputError("the table", "have columns of coordinates", "weights only", "Add them, or drop the file.")
     return table[:, coordinates], table[:, weights[0]] if weights else None
 
 
@@ -174,10 +179,9 @@ def _numbers(rows: Iterable[str], separator: str | None) -> Array:
         try:
             table = np.loadtxt(rows, delimiter=separator, comments=["#", "%"], ndmin=2)
         except ValueError as error:
-            raise ValueError(
-                "the table must hold as many numbers in every row; got "
-                f"{first_line(error).partition(';')[0]}. Mend that row."
+            raise InputError(
+                "the table", "hold as many numbers in every row", first_line(error).partition(";")[0], "Mend that row."
             ) from error
     if table.size == 0:
-        raise ValueError("the table must hold at least one row of numbers; got none. Drop the file.")
+        raise InputError("the table", "hold at least one row of numbers", "none", "Drop the file.")
     return np.asarray(table)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.ndimage import find_objects, maximum_filter
 
+from ..errors import InputError
 from ..measures import as_floats, check_finite, positive_integer
 from ..slices import Array
 from .laid import find_ripple
@@ -116,9 +117,11 @@ def find_ink(picture: Any, *, polarity: str = "auto", size: int = 256) -> Ink:
     sheet = _sheet(grey, polarity)
     found, strokes, chains, frame = _strokes(sheet)
     if not strokes.mask.any():
-        raise ValueError(
-            "picture must show ink; got a sheet on which nothing stands out. Set polarity, cut the picture to the "
-            "motif, or choose a larger size for thin strokes."
+        raise InputError(
+            "picture",
+            "show ink",
+            "a sheet on which nothing stands out",
+            "Set polarity, cut the picture to the motif, or choose a larger size for thin strokes.",
         )
     steps = [*([f"reduced to {grey.shape[1]} x {grey.shape[0]} pixels"] if scale < 1 else []), *sheet.steps]
     steps += [*_told_lines(chains, frame), *_told_strokes(strokes, scale)]
@@ -129,14 +132,16 @@ def find_ink(picture: Any, *, polarity: str = "auto", size: int = 256) -> Ink:
 
 def _check_picture(picture: Any, polarity: str, size: int) -> Array:
     if polarity not in POLARITIES:
-        raise ValueError(f"polarity must be one of {', '.join(POLARITIES)}; got {polarity!r}.")
+        raise InputError("polarity", f"be one of {', '.join(POLARITIES)}", repr(polarity))
     if positive_integer(size, "size", "256 is a good start.") < 32:
-        raise ValueError(f"size must be at least 32 pixels; got {size}. Thin strokes need room.")
+        raise InputError("size", "be at least 32 pixels", size, "Thin strokes need room.")
     grey = as_floats(picture, "picture")
     if grey.ndim != 2 or min(grey.shape, default=0) < SMALLEST:
-        raise ValueError(
-            f"picture must be a grey image of at least {SMALLEST} x {SMALLEST} pixels; got shape {grey.shape}. "
-            "Convert colour pictures to grey, and scan small ones at a higher resolution."
+        raise InputError(
+            "picture",
+            f"be a grey image of at least {SMALLEST} x {SMALLEST} pixels",
+            f"shape {grey.shape}",
+            "Convert colour pictures to grey, and scan small ones at a higher resolution.",
         )
     low, high = check_finite(grey, "picture")
     return (grey - low) / (high - low) if high > low else np.zeros(grey.shape)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 
+from ..errors import InputError
 from ..slices import Array
 from ..threads import share, thread_count
 from .find import Ink, find_ink
@@ -71,12 +72,14 @@ class InkFinder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def find(self, X: Any) -> list[Ink]:
         """Return all that `find_ink` has to say of every picture."""
         if not isinstance(X, Sequence) and np.ndim(X) != 3:
-            raise ValueError(
-                f"X must be a list of grey images, or have shape (n, height, width); got shape {np.shape(X)}. "
-                "Pass one picture as picture[None]."
+            raise InputError(
+                "X",
+                "be a list of grey images, or have shape (n, height, width)",
+                f"shape {np.shape(X)}",
+                "Pass one picture as picture[None].",
             )
         if len(X) == 0:
-            raise ValueError("X must hold at least one picture; got none. Pass a list of arrays.")
+            raise InputError("X", "hold at least one picture", "none", "Pass a list of arrays.")
         return list(share(lambda i: self._one(i, X[i]), range(len(X)), thread_count(self.n_jobs, len(X))))
 
     def _one(self, position: int, picture: Any) -> Ink:

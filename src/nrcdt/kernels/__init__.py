@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputTypeError
+
 
 def kernels_for(array: object) -> ModuleType:
     """Return the module of kernels that works on this type of array."""
     if not isinstance(array, np.ndarray):
-        raise TypeError(f"array must be a NumPy array; got {type(array).__name__}. Convert it with numpy.asarray.")
+        raise InputTypeError("array", "be a NumPy array", type(array).__name__, "Convert it with numpy.asarray.")
     return compiled("cpu")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError, Where
 from ..slices import Array
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, Checked, as_floats, check_finite, float_type, is_rows, samples_of
 
@@ -20,32 +21,34 @@ def pixel_side(shape: tuple[int, ...]) -> float:
     return math.sqrt(2) / max(shape)
 
 
-def check_image(image: Any, name: str, *, signed: bool = False) -> Array:
+def check_image(image: Any, name: Where | str, *, signed: bool = False) -> Array:
     """Return one image as a two-dimensional float array with finite, non-negative values and positive mass."""
     array = as_floats(image, name)
     high = _check_pixels(array, name, signed)
     return array if signed or SMALLEST < high < LARGEST else np.asarray(array / high)
 
 
-def _check_pixels(array: Array, name: str, signed: bool = False) -> float:
+def _check_pixels(array: Array, name: Where | str, signed: bool = False) -> float:
     """Refuse what is no image, or has no mass to be transported; return the largest value."""
     if array.ndim != 2 or array.size == 0:
-        raise ValueError(
-            f"{name} must be a two-dimensional image with at least one pixel; got shape {array.shape}. "
-            + ("Convert colour pictures to grey first." if array.ndim == 3 else "Pass one array per image.")
-        )
+        remedy = "Convert colour pictures to grey first." if array.ndim == 3 else "Pass one array per image."
+        raise InputError(name, "be a two-dimensional image with at least one pixel", f"shape {array.shape}", remedy)
     if array.dtype in RANK_TOLERANCE and 0 < (high := _last(array)) < np.inf:
         return high
     low, high = check_finite(array, name)
     if low < 0 and not signed:
-        raise ValueError(
-            f"{name} must not have negative mass; got a minimum of {low:g}. "
-            "Negative values in data cannot be transported: shift, clip or take absolute values."
+        raise InputError(
+            name,
+            "not have negative mass",
+            f"a minimum of {low:g}",
+            "Negative values in data cannot be transported: shift, clip or take absolute values.",
         )
     if high == 0 and not signed:
-        raise ValueError(
-            f"{name} must have positive mass; got zeros only. Drop the sample, or check that ink is "
-            "bright; a single image goes as [X]."
+        raise InputError(
+            name,
+            "have positive mass",
+            "zeros only",
+            "Drop the sample, or check that ink is bright; a single image goes as [X].",
         )
     return high
 
@@ -59,16 +62,14 @@ def _last(array: Array) -> float:
     return float(bits.view(array.dtype))
 
 
-def check_shape(shape: Any, name: str) -> tuple[int, int]:
+def check_shape(shape: Any, name: Where | str) -> tuple[int, int]:
     """Return the height and width of an image as two positive whole numbers."""
     try:
         height, width = map(operator.index, shape)
     except (TypeError, ValueError):
         height = width = 0
     if min(height, width) < 1:
-        raise ValueError(
-            f"{name} must be two positive whole numbers; got {shape!r}. Give (height, width) of one image."
-        )
+        raise InputError(name, "be two positive whole numbers", repr(shape), "Give (height, width) of one image.")
     return height, width
 
 
@@ -76,7 +77,7 @@ def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
     """Give flattened rows their two dimensions back."""
     n_rows, n_columns = rows.shape
     if n_columns < 2:
-        raise ValueError("X must have at least two pixels per row; got n_features = 1. A single pixel has no shape.")
+        raise InputError("X", "have at least two pixels per row", "n_features = 1", "A single pixel has no shape.")
     side = math.isqrt(n_columns)
     if image_shape is None:
         image_shape = (side, side) if side * side == n_columns else (1, n_columns)
@@ -89,9 +90,11 @@ def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
             )
     height, width = check_shape(image_shape, "image_shape")
     if height * width != n_columns:
-        raise ValueError(
-            f"image_shape must have {n_columns} pixels, as the rows of X do; got {(height, width)}. "
-            "Give (height, width) of one image."
+        raise InputError(
+            "image_shape",
+            f"have {n_columns} pixels, as the rows of X do",
+            (height, width),
+            "Give (height, width) of one image.",
         )
     return rows.reshape(n_rows, height, width)
 
@@ -135,7 +138,7 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Check
     return Checked(samples, _check_compact)
 
 
-def _check_compact(image: Any, name: str) -> Array:
+def _check_compact(image: Any, name: Where | str) -> Array:
     if not _is_compact(image):
         return check_image(image, name)
     _check_pixels(image, name)

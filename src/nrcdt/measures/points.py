@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import InputError, Where, where_of
 from ..slices import Array
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, check_size, samples_of
 
@@ -20,27 +21,31 @@ class Cloud(NamedTuple):
     weights: Array | None
 
 
-def _weighted(sample: Any, name: str) -> tuple[Any, Array | None]:
+def _weighted(sample: Any, name: Where | str) -> tuple[Any, Array | None]:
     """Split (points, weights); a bare array has equal weights."""
     if not (isinstance(sample, tuple) and len(sample) == 2):
         return sample, None
     points, weights = sample
     if weights is None:
         return points, None
-    points = as_floats(points, name)
-    weights = as_floats(weights, f"the weights of {name}")
+    points, weights_of = as_floats(points, name), where_of(name).part("the weights of {}")
+    weights = as_floats(weights, weights_of)
     if weights.ndim != 1 or points.ndim == 0 or len(weights) != len(points):
-        raise ValueError(
-            f"the weights of {name} must be one number per point; "
-            f"got shape {weights.shape} for points of shape {points.shape}. Pass (points, weights)."
+        raise InputError(
+            weights_of,
+            "be one number per point",
+            f"shape {weights.shape} for points of shape {points.shape}",
+            "Pass (points, weights).",
         )
     if len(weights) == 0:
         return points, weights
-    low, high = check_finite(weights, f"the weights of {name}")
+    low, high = check_finite(weights, weights_of)
     if low < 0 or high == 0:
-        raise ValueError(
-            f"the weights of {name} must be non-negative with positive sum; "
-            f"got a minimum of {low:g} and a maximum of {high:g}. Clip them or drop the sample."
+        raise InputError(
+            weights_of,
+            "be non-negative with positive sum",
+            f"a minimum of {low:g} and a maximum of {high:g}",
+            "Clip them or drop the sample.",
         )
     return points, weights if SMALLEST < high < LARGEST else np.asarray(weights / high)
 
@@ -62,7 +67,7 @@ def _spreads(cloud: Cloud) -> Array:
     return np.pad(np.linalg.svd(centred, compute_uv=False), (0, max(0, points.shape[1] - len(points))))
 
 
-def _check_rank(cloud: Cloud, name: str) -> None:
+def _check_rank(cloud: Cloud, name: Where | str) -> None:
     """Refuse clouds in a hyperplane: some slice of them has no spread."""
     dimension = cloud.points.shape[1]
     spreads = _spreads(cloud)
@@ -70,27 +75,29 @@ def _check_rank(cloud: Cloud, name: str) -> None:
     rank = int((spreads > max(RANK_TOLERANCE[cloud.points.dtype] * spreads[0], rounding)).sum())
     if rank < dimension:
         flat = {0: "a single point", 1: "a line", 2: "a plane"}.get(rank, f"a {rank}-dimensional plane")
-        raise ValueError(
-            f"{name} must span all {dimension} dimensions; got points on {flat}. "
-            "Drop the sample, or describe it by fewer coordinates."
+        raise InputError(
+            name,
+            f"span all {dimension} dimensions",
+            f"points on {flat}",
+            "Drop the sample, or describe it by fewer coordinates.",
         )
 
 
-def _as_it_is(array: Array, name: str) -> Array:
+def _as_it_is(array: Array, name: Where | str) -> Array:
     return array
 
 
 def check_points(
-    X: Any, what: str = "clouds of points", convert: Callable[[Array, str], Array] = _as_it_is
+    X: Any, what: str = "clouds of points", convert: Callable[[Array, Where | str], Array] = _as_it_is
 ) -> list[Cloud]:
     """Return clouds from a batch of arrays or (points, weights) pairs; `convert` checks and reshapes each array."""
     clouds = []
     for i, sample in enumerate(samples_of(X, what)):
-        name = f"X[{i}]"
+        name = Where("X", i)
         raw, weights = _weighted(sample, name)
         points = as_floats(raw, name)
         if points.ndim == 0 or len(points) == 0:
-            raise ValueError(f"{name} must hold at least one point; got shape {points.shape}. Drop the sample.")
+            raise InputError(name, "hold at least one point", f"shape {points.shape}", "Drop the sample.")
         check_size(points, name)
         clouds.append(_drop_weightless(convert(points, name), weights))
     return clouds
@@ -109,7 +116,7 @@ def check_clouds(X: Any) -> list[Cloud]:
     clouds = check_points(X, "clouds of shape (n_points, d)", _coordinates)
     _check_dimensions(clouds, "have {} coordinates", "Transform clouds of different dimension separately.")
     for i, cloud in enumerate(clouds):
-        _check_rank(cloud, f"X[{i}]")
+        _check_rank(cloud, Where("X", i))
     return clouds
 
 
@@ -118,14 +125,16 @@ def _check_dimensions(clouds: list[Cloud], rule: str, remedy: str) -> None:
     for i, cloud in enumerate(clouds):
         if cloud.points.shape[1] != dimension:
             must = rule.format(dimension)
-            raise ValueError(f"X[{i}] must {must} like X[0]; got {cloud.points.shape[1]}. {remedy}")
+            raise InputError(Where("X", i), f"{must} like X[0]", cloud.points.shape[1], remedy)
 
 
-def _coordinates(points: Array, name: str) -> Array:
+def _coordinates(points: Array, name: Where | str) -> Array:
     if points.ndim != 2 or points.shape[1] < 2:
-        raise ValueError(
-            f"{name} must be a cloud of shape (n_points, d) with d at least 2; got shape {points.shape}. "
-            "One row per point, one column per coordinate; one cloud with weights goes as [(points, weights)]."
+        raise InputError(
+            name,
+            "be a cloud of shape (n_points, d) with d at least 2",
+            f"shape {points.shape}",
+            "One row per point, one column per coordinate; one cloud with weights goes as [(points, weights)].",
         )
     return points
 
@@ -150,36 +159,42 @@ def _without_object(sample: Any) -> Any:
     return sample.as_quat(scalar_first=True) if hasattr(sample, "as_quat") else sample
 
 
-def _quaternions(array: Array, name: str) -> Array:
+def _quaternions(array: Array, name: Where | str) -> Array:
     if array.shape[1:] == (4,):
         return _of_unit_length(array, name, "quaternions")
     if array.shape[1:] == (3, 3):
         return _quaternions_from_matrices(array, name)
-    raise ValueError(
-        f"{name} must hold matrices (n_rotations, 3, 3) or unit quaternions (n_rotations, 4); "
-        f"got shape {array.shape}. Quaternions are (w, x, y, z); a single sample goes as [X]."
+    raise InputError(
+        name,
+        "hold matrices (n_rotations, 3, 3) or unit quaternions (n_rotations, 4)",
+        f"shape {array.shape}",
+        "Quaternions are (w, x, y, z); a single sample goes as [X].",
     )
 
 
-def _of_unit_length(vectors: Array, name: str, what: str) -> Array:
+def _of_unit_length(vectors: Array, name: Where | str, what: str) -> Array:
     lengths = np.linalg.norm(vectors, axis=1)
     bad = np.flatnonzero(np.abs(lengths - 1) > ROTATION_TOLERANCE)
     if len(bad):
-        raise ValueError(
-            f"{name} must hold {what} of unit length; got length {lengths[bad[0]]:g} in row {bad[0]}. "
-            "Divide each of them by its norm."
+        raise InputError(
+            name,
+            f"hold {what} of unit length",
+            f"length {lengths[bad[0]]:g} in row {bad[0]}",
+            "Divide each of them by its norm.",
         )
     return np.asarray(vectors / lengths[:, np.newaxis])
 
 
-def _quaternions_from_matrices(matrices: Array, name: str) -> Array:
+def _quaternions_from_matrices(matrices: Array, name: Where | str) -> Array:
     gram = matrices @ matrices.transpose(0, 2, 1)
     wrong = np.abs(gram - np.eye(3)).max(axis=(1, 2)) > ROTATION_TOLERANCE
     wrong |= np.linalg.det(matrices) < 0
     if wrong.any():
-        raise ValueError(
-            f"{name} must hold rotations: orthogonal with determinant +1; "
-            f"got another matrix at position {np.flatnonzero(wrong)[0]}. Project it with an SVD, or drop it."
+        raise InputError(
+            name,
+            "hold rotations: orthogonal with determinant +1",
+            f"another matrix at position {np.flatnonzero(wrong)[0]}",
+            "Project it with an SVD, or drop it.",
         )
     from scipy.spatial.transform import Rotation
 
@@ -197,11 +212,13 @@ def check_sphere(X: Any) -> list[Cloud]:
     return check_points(X, "points on the sphere, of shape (n_points, 3)", _unit_vectors)
 
 
-def _unit_vectors(points: Array, name: str) -> Array:
+def _unit_vectors(points: Array, name: Where | str) -> Array:
     if points.ndim != 2 or points.shape[1] != 3:
-        raise ValueError(
-            f"{name} must hold points on the sphere, of shape (n_points, 3); got shape {points.shape}. "
-            "Turn longitude and latitude into x, y, z first."
+        raise InputError(
+            name,
+            "hold points on the sphere, of shape (n_points, 3)",
+            f"shape {points.shape}",
+            "Turn longitude and latitude into x, y, z first.",
         )
     return _of_unit_length(points, name, "points")
 
@@ -225,14 +242,17 @@ def check_hyperbolic(X: Any) -> list[Cloud]:
     return clouds
 
 
-def _hyperboloid(points: Array, name: str) -> Array:
+def _hyperboloid(points: Array, name: Where | str) -> Array:
     wide = points.astype(np.float64)
     squares = (wide**2).sum(axis=1) if points.ndim == 2 else np.zeros(0)
     in_ball = bool((squares < 1).all())
     if points.ndim != 2 or points.shape[1] < (2 if in_ball else 3):
-        raise ValueError(
-            f"{name} must hold points of the Poincare ball, of shape (n_points, d), or of the Lorentz model, of shape "
-            f"(n_points, d + 1), with d at least 2; got shape {points.shape}. One row per point."
+        raise InputError(
+            name,
+            "hold points of the Poincare ball, of shape (n_points, d), or of the Lorentz model, of shape "
+            "(n_points, d + 1), with d at least 2",
+            f"shape {points.shape}",
+            "One row per point.",
         )
     if in_ball:
         return np.asarray(2 * wide / (1 - squares)[:, np.newaxis], dtype=points.dtype)
@@ -240,8 +260,11 @@ def _hyperboloid(points: Array, name: str) -> Array:
     bad = np.flatnonzero((excess > ROTATION_TOLERANCE) | (wide[:, 0] < 0))
     if len(bad):
         row = bad[squares[bad].argmax()]
-        raise ValueError(
-            f"{name} must hold points shorter than one (Poincare ball), or with first coordinate sqrt(1 + the others "
-            f"squared) (Lorentz model); got length {np.sqrt(squares[row]):g} in row {row}. Move it into the ball."
+        raise InputError(
+            name,
+            "hold points shorter than one (Poincare ball), or with first coordinate sqrt(1 + the others squared) "
+            "(Lorentz model)",
+            f"length {np.sqrt(squares[row]):g} in row {row}",
+            "Move it into the ball.",
         )
     return points[:, 1:]

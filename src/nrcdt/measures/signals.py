@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError, Where
 from ..slices import Array
 from .points import Cloud
 from .values import LARGEST, SMALLEST, as_floats, check_finite, is_rows
@@ -22,22 +23,28 @@ def check_vertex_weights(X: Any, n_vertices: int) -> list[Array]:
     [array([0., 1., 2.])]
     """
     if not is_rows(X) or len(X) == 0:
-        raise ValueError(
-            f"X must be a batch of weights, of shape (n_samples, {n_vertices}); got "
-            f"{f'shape {X.shape}' if isinstance(X, np.ndarray) else repr(X)[:60]}. For one sample pass [X]."
+        raise InputError(
+            "X",
+            f"be a batch of weights, of shape (n_samples, {n_vertices})",
+            f"shape {X.shape}" if isinstance(X, np.ndarray) else repr(X)[:60],
+            "For one sample pass [X].",
         )
-    rows = [as_floats(row, f"X[{i}]") for i, row in enumerate(X)]
+    rows = [as_floats(row, Where("X", i)) for i, row in enumerate(X)]
     for i, row in enumerate(rows):
         if row.shape != (n_vertices,):
-            raise ValueError(
-                f"X[{i}] must have one weight for each of {n_vertices} vertices; got shape {row.shape}. "
-                "Give 0 to vertices without mass."
+            raise InputError(
+                Where("X", i),
+                f"have one weight for each of {n_vertices} vertices",
+                f"shape {row.shape}",
+                "Give 0 to vertices without mass.",
             )
-        low, high = check_finite(row, f"X[{i}]")
+        low, high = check_finite(row, Where("X", i))
         if low < 0 or high == 0:
-            raise ValueError(
-                f"X[{i}] must hold non-negative weights with positive sum; got a minimum of {low:g} and a maximum of "
-                f"{high:g}. Clip them or drop the sample."
+            raise InputError(
+                Where("X", i),
+                "hold non-negative weights with positive sum",
+                f"a minimum of {low:g} and a maximum of {high:g}",
+                "Clip them or drop the sample.",
             )
     return [row if SMALLEST < float(row.max()) < LARGEST else np.asarray(row / row.max()) for row in rows]
 
@@ -56,33 +63,39 @@ def check_signals(X: Any) -> list[Cloud]:
     """
     if isinstance(X, str) or not isinstance(X, Iterable) or getattr(X, "ndim", 2) not in (1, 2):
         got = f"shape {X.shape}" if isinstance(X, np.ndarray) else repr(X)[:60]
-        raise ValueError(
-            f"X must be a batch of signals, of shape (n_samples, length) or a list of one-dimensional arrays; "
-            f"got {got}. For one signal pass [X]."
+        raise InputError(
+            "X",
+            "be a batch of signals, of shape (n_samples, length) or a list of one-dimensional arrays",
+            got,
+            "For one signal pass [X].",
         )
-    rows = [_check_signal(row, f"X[{i}]") for i, row in enumerate(X)]
+    rows = [_check_signal(row, Where("X", i)) for i, row in enumerate(X)]
     if not rows:
-        raise ValueError("X must hold at least one sample; got none. Pass a batch of signals.")
+        raise InputError("X", "hold at least one sample", "none", "Pass a batch of signals.")
     return [_gauss_points(row) for row in rows]
 
 
-def _check_signal(row: Any, name: str) -> Array:
+def _check_signal(row: Any, name: Where | str) -> Array:
     signal = as_floats(row, name)
     if signal.ndim != 1:
-        raise ValueError(
-            f"{name} must be a signal, of shape (length,); got shape {signal.shape}. "
-            "For one signal pass [X], for pictures take the image space."
+        raise InputError(
+            name,
+            "be a signal, of shape (length,)",
+            f"shape {signal.shape}",
+            "For one signal pass [X], for pictures take the image space.",
         )
     if len(signal) < 2:
-        raise ValueError(f"{name} must have at least two samples; got n_features = {len(signal)}. Drop the signal.")
+        raise InputError(name, "have at least two samples", f"n_features = {len(signal)}", "Drop the signal.")
     low, high = check_finite(signal, name)
     if low < 0:
-        raise ValueError(
-            f"{name} must not have negative mass; got a minimum of {low:g}. "
-            "Negative values in data go through nrcdt.signed.Signed: wrap the estimator in it, or shift or clip."
+        raise InputError(
+            name,
+            "not have negative mass",
+            f"a minimum of {low:g}",
+            "Negative values in data go through nrcdt.signed.Signed: wrap the estimator in it, or shift or clip.",
         )
     if high == 0:
-        raise ValueError(f"{name} must have positive mass; got a signal of zeros. Drop it.")
+        raise InputError(name, "have positive mass", "a signal of zeros", "Drop it.")
     return signal if SMALLEST < high < LARGEST else np.asarray(signal / high)
 
 

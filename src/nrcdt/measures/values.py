@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from ..errors import InputError, InputTypeError, Where
 from ..slices import Array
 
 RANK_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
@@ -16,10 +17,10 @@ SMALLEST, LARGEST = 1e-100, 1e100
 LARGEST_SINGLE = 1e36  # of float32: inner products and differences of coordinates stay in its range
 
 
-def positive_integer(value: Any, name: str, advice: str) -> int:
+def positive_integer(value: Any, name: Where | str, advice: str) -> int:
     """Return a count, or say what is wrong with it."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a positive integer; got {value!r}. {advice}")
+        raise InputError(name, "be a positive integer", repr(value), advice)
     return int(value)
 
 
@@ -29,16 +30,16 @@ def float_type(dtype: Any) -> Any:
     return native if native in RANK_TOLERANCE else np.dtype(np.float64)
 
 
-def refuse_masked(values: Any, name: str) -> None:
+def refuse_masked(values: Any, name: Where | str) -> None:
     """Refuse values that somebody has declared void, before a conversion makes them valid again."""
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} must not be masked; got masked values. Fill them, with 0 for no mass.")
+        raise InputError(name, "not be masked", "masked values", "Fill them, with 0 for no mass.")
 
 
-def as_floats(values: Any, name: str) -> Array:
+def as_floats(values: Any, name: Where | str) -> Array:
     """Return a float32 or float64 array, without a copy where possible."""
     if issparse(values):
-        raise TypeError(f"{name} must be dense; got a sparse matrix. Call its toarray method first.")
+        raise InputTypeError(name, "be dense", "a sparse matrix", "Call its toarray method first.")
     refuse_masked(values, name)
     try:
         array = np.asarray(values)
@@ -47,28 +48,30 @@ def as_floats(values: Any, name: str) -> Array:
         return array.astype(float_type(array.dtype), copy=False)
     except (TypeError, ValueError) as error:
         got = str(error).rstrip(".")
-        raise ValueError(
-            f"{name} must hold real numbers in a regular array; got {got}. Convert it to an array of floats first."
+        raise InputError(
+            name, "hold real numbers in a regular array", got, "Convert it to an array of floats first."
         ) from None
 
 
-def check_finite(array: Array, name: str) -> tuple[float, float]:
+def check_finite(array: Array, name: Where | str) -> tuple[float, float]:
     """Return the extremes of an array that has to be finite."""
     low, high = float(array.min()), float(array.max())
     if not (math.isfinite(low) and math.isfinite(high)):
         kind = "NaN" if math.isnan(low) else "infinity"
-        raise ValueError(f"{name} must be finite; got {kind}. Replace these values or drop the sample.")
+        raise InputError(name, "be finite", kind, "Replace these values or drop the sample.")
     return low, high
 
 
-def check_size(numbers: Array, name: str) -> None:
+def check_size(numbers: Array, name: Where | str) -> None:
     """Refuse numbers whose inner products or squares would leave the range of floating point numbers."""
     size = max(map(abs, check_finite(numbers, name)))
     largest = LARGEST_SINGLE if numbers.dtype == np.float32 else LARGEST
     if size > 0 and not SMALLEST < size < largest:
-        raise ValueError(
-            f"{name} must have a size between {SMALLEST:g} and {largest:g} in {numbers.dtype}; got {size:g}. "
-            "Choose other units."
+        raise InputError(
+            name,
+            f"have a size between {SMALLEST:g} and {largest:g} in {numbers.dtype}",
+            f"{size:g}",
+            "Choose other units.",
         )
 
 
@@ -88,17 +91,19 @@ def _is_row(row: Any) -> bool:
 def samples_of(X: Any, what: str) -> list[Any]:
     """Split X along its first axis, with a message for people who pass a single sample."""
     if issparse(X):
-        raise TypeError("X must be dense; got a sparse matrix. Call its toarray method first.")
+        raise InputTypeError("X", "be dense", "a sparse matrix", "Call its toarray method first.")
     if hasattr(X, "__array__") and not isinstance(X, np.ndarray):
         X = np.asarray(X)
     if not isinstance(X, Iterable) or (isinstance(X, np.ndarray) and X.ndim < 3 and X.dtype != object):
-        raise ValueError(
-            f"X must be a batch of {what}; got {f'shape {X.shape}' if isinstance(X, np.ndarray) else repr(X)[:60]}. "
-            "For one sample pass X[numpy.newaxis] or [X]."
+        raise InputError(
+            "X",
+            f"be a batch of {what}",
+            f"shape {X.shape}" if isinstance(X, np.ndarray) else repr(X)[:60],
+            "For one sample pass X[numpy.newaxis] or [X].",
         )
     samples = list(X)
     if not samples:
-        raise ValueError(f"X must hold at least one sample; got none. Pass a batch of {what}.")
+        raise InputError("X", "hold at least one sample", "none", f"Pass a batch of {what}.")
     return samples
 
 
@@ -112,10 +117,10 @@ class Checked(Sequence[Any]):
     [4, 9]
     >>> batch[2]
     Traceback (most recent call last):
-    ValueError: X[2] must be a positive integer; got -1. Count again.
+    nrcdt.errors.InputError: X[2] must be a positive integer; got -1. Count again.
     """
 
-    def __init__(self, samples: Sequence[Any], check: Callable[[Any, str], Any]) -> None:
+    def __init__(self, samples: Sequence[Any], check: Callable[[Any, Where | str], Any]) -> None:
         self._samples, self._check = samples, check
         self._checked: list[Any] = []
 
@@ -126,5 +131,5 @@ class Checked(Sequence[Any]):
         wanted = range(len(self))[where]
         last = max(wanted, default=-1) if isinstance(wanted, range) else wanted
         for i in range(len(self._checked), last + 1):
-            self._checked.append(self._check(self._samples[i], f"X[{i}]"))
+            self._checked.append(self._check(self._samples[i], Where("X", i)))
         return self._checked[where]

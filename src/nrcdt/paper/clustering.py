@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.metrics.cluster import contingency_matrix
 
+from ..errors import InputError
 from ..slices import Array
 
 GREEDY_STARTS = 10
@@ -80,8 +81,8 @@ def variation_of_information(labels: Any, clusters: Any) -> float:
     0.693147
     """
     if len(labels) != len(clusters):
-        raise ValueError(
-            f"clusters must be as many as labels, {len(labels)}; got {len(clusters)}. Pass one of each per sample."
+        raise InputError(
+            "clusters", f"be as many as labels, {len(labels)}", len(clusters), "Pass one of each per sample."
         )
     counts = contingency_matrix(labels, clusters)
     s, t = np.nonzero(counts)

@@ -16,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import PCA
 
 from .. import plot
+from ..errors import InputError
 from ..slices import Array
 from .report import write_whole
 from .solids import camera, cones, show_cloud
@@ -72,7 +73,7 @@ def _groups(samples: Any, labels: Any, names: Sequence[str]) -> list[Array]:
     samples, labels = np.asarray(samples), np.asarray(labels)
     classes = np.unique(labels)
     if len(names) != len(classes):
-        raise ValueError(f"names must be one per class, {len(classes)}; got {len(names)}. Leave out unused classes.")
+        raise InputError("names", f"be one per class, {len(classes)}", len(names), "Leave out unused classes.")
     return [samples[labels == label] for label in classes]
 
 
@@ -110,7 +111,7 @@ def image_gallery(
     if templates is None:
         return _sample_rows(_cut(groups), names)
     if len(templates) != len(groups):
-        raise ValueError(f"templates must be one per class, {len(groups)}; got {len(templates)}. Or pass None.")
+        raise InputError("templates", f"be one per class, {len(groups)}", len(templates), "Or pass None.")
     templates, *groups = _cut([np.asarray(templates), *groups])
     return _template_columns(templates, groups, names)
 
@@ -195,7 +196,7 @@ def cloud_gallery(
     """
     names = [""] * len(clouds) if names is None else list(names)
     if len(names) != len(clouds):
-        raise ValueError(f"names must be one per cloud, {len(clouds)}; got {len(names)}. Use '' for none.")
+        raise InputError("names", f"be one per cloud, {len(clouds)}", len(names), "Use '' for none.")
     columns = min(columns, len(clouds))
     side = min(1.7, WIDTH / columns)
     size = FONT if side > 1.2 else 7.5
@@ -328,7 +329,7 @@ def quantile_surfaces(quantiles: Any, names: Sequence[str]) -> Figure:
     2
     """
     if len(names) != len(quantiles):
-        raise ValueError(f"names must be one per measure, {len(quantiles)}; got {len(names)}. Pass one for each.")
+        raise InputError("names", f"be one per measure, {len(quantiles)}", len(names), "Pass one for each.")
     n_rows, n_columns = _grid(len(names), 3)
     side = 3.2
     figure = _new_figure(n_columns * side, n_rows * side)
@@ -381,7 +382,7 @@ def cluster_scatter(views: Mapping[str, View], names: Sequence[str], dimensions:
     1
     """
     if dimensions not in (2, 3):
-        raise ValueError(f"dimensions must be 2 or 3; got {dimensions}. Other numbers have no picture.")
+        raise InputError("dimensions", "be 2 or 3", dimensions, "Other numbers have no picture.")
     n_rows, n_columns = _grid(len(views), 2 if len(views) == 4 else 3)
     across = WIDTH / n_columns if n_columns > 1 else 6.0
     n_centres = max(len(view.centres) for view in views.values())

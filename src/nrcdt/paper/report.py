@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from . import outline
 from .additions import MEANING
 from .outline import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
@@ -57,7 +58,7 @@ def read_cells(path: Path | str) -> list[Cell]:
     try:
         return [Cell(**entry) for entry in json.loads(Path(path).read_text(encoding="utf-8"))]
     except (json.JSONDecodeError, TypeError) as error:
-        raise ValueError(f"path must be a file of write_cells; got {path}: {error}. Run the table again.") from error
+        raise InputError("path", "be a file of write_cells", f"{path}: {error}", "Run the table again.") from error
 
 
 def write_report(folder: Path, results: list[Result], about: dict[str, str]) -> Path:

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from .. import __version__
 from ..datasets import MissingData, data_folder
+from ..errors import InputError
 from .cache import Cache
 from .causes import causes
 from .columns import column_label, is_baseline
@@ -50,9 +51,8 @@ def find_tables(names: Iterable[str]) -> list[Table]:
     wanted = list(dict.fromkeys(names))
     unknown = [name for name in wanted if name not in TABLES and name != "all"]
     if unknown:
-        raise ValueError(
-            f"TABLE must be all or one of {', '.join(TABLES)}; got {', '.join(unknown)}. "
-            "nrcdt paper list says what they are."
+        raise InputError(
+            "TABLE", f"be all or one of {', '.join(TABLES)}", ", ".join(unknown), "nrcdt paper list says what they are."
         )
     return list(TABLES.values()) if "all" in wanted else [TABLES[name] for name in wanted]
 

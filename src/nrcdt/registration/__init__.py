@@ -10,6 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..distances import check_max_rotation
+from ..errors import InputError, LocatedError
 from ..measures import Cloud, as_floats, check_image, positive_integer
 from ..slices import Array
 from ..spaces import find_space
@@ -102,7 +103,7 @@ def register(
         return _match(_see(a, "a", search), _see(b, "b", search), search)
     if space == "euclidean":
         return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
-    raise ValueError(f"space must be 'image' or 'euclidean' to be registered; got {space!r}. Others are not affine.")
+    raise InputError("space", "be 'image' or 'euclidean' to be registered", repr(space), "Others are not affine.")
 
 
 def register_all(
@@ -225,20 +226,22 @@ def _within(matrix: Array, max_rotation: float | None) -> bool:
 
 
 def _check_cloud(cloud: Any, name: str) -> Cloud:
-    """Check one cloud; messages of the common check speak of X[0]."""
+    """Check one cloud."""
     try:
         (checked,) = find_space("euclidean").check([cloud])
-    except ValueError as error:
-        raise ValueError(str(error).replace("X[0]", name)) from None
+    except LocatedError as error:
+        raise error.about(argument=name, sample=None) from None
     return Cloud(checked.points.astype(np.float64, copy=False), checked.weights)
 
 
 def _register_clouds(a: Cloud, b: Cloud, search: _Search) -> Registration:
     dimensions = a.points.shape[1], b.points.shape[1]
     if dimensions not in ((2, 2), (3, 3)):
-        raise ValueError(
-            f"a and b must both have 2 or 3 coordinates to be registered; got {dimensions[0]} and {dimensions[1]}. "
-            "Project them first."
+        raise InputError(
+            "a and b",
+            "both have 2 or 3 coordinates to be registered",
+            f"{dimensions[0]} and {dimensions[1]}",
+            "Project them first.",
         )
     matrices, residuals, reflected = _cloud_candidates(a, b, search)
     costs = residuals.copy()

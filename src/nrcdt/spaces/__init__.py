@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from .. import directions as sets
+from ..errors import InputError
 from ..measures import (
     Cloud,
     as_floats,
@@ -149,9 +150,11 @@ def find_space(space: str | Space | tuple[Phi, Any]) -> Space:
     if isinstance(space, tuple) and len(space) == 2 and callable(space[0]):
         return own_space(*space)
     if not isinstance(space, str) or space not in SPACES:
-        raise ValueError(
-            f"space must be one of {', '.join(SPACES)}, or (phi, directions); got {space!r}. "
-            "A space of your own is a function and an array."
+        raise InputError(
+            "space",
+            f"be one of {', '.join(SPACES)}, or (phi, directions)",
+            repr(space),
+            "A space of your own is a function and an array.",
         )
     return SPACES[space]
 

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from ..errors import InputError
 from ..measures import Cloud, check_rotations
 from ..slices import Array, Atoms
 from .rotation import directions
@@ -69,9 +70,11 @@ def symmetry_rotations(crystal: str) -> Array:
     name = SYSTEMS.get(crystal, crystal) if isinstance(crystal, str) else ""
     if name not in POINT_GROUPS:
         known = ", ".join([*SYSTEMS, *POINT_GROUPS])
-        raise ValueError(
-            f"crystal must be one of {known}; got {crystal!r}. "
-            "Mirrors and inversion do not act on rotations: name the group without them."
+        raise InputError(
+            "crystal",
+            f"be one of {known}",
+            repr(crystal),
+            "Mirrors and inversion do not act on rotations: name the group without them.",
         )
     return _closure([_turn(order, axis) for order, axis in POINT_GROUPS[name]])
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..directions import circle, unit_vectors
+from ..errors import InputError
 from ..kernels import kernels_for
 from ..measures import as_floats, check_finite, check_image, check_shape, pixel_side, positive_integer
 from ..slices import Array, Bins, Shadows
@@ -87,8 +88,8 @@ def back_projection(
     sinogram = check_image(sinogram, "sinogram", signed=True)
     unit = _unit_directions(len(sinogram) if directions is None else directions)
     if len(unit) != len(sinogram):
-        raise ValueError(
-            f"directions must be as many as rows of the sinogram, {len(sinogram)}; got {len(unit)}. Pass the same ones."
+        raise InputError(
+            "directions", f"be as many as rows of the sinogram, {len(sinogram)}", len(unit), "Pass the same ones."
         )
     shape = check_shape(shape, "shape")
     out = np.empty(shape)
@@ -116,9 +117,11 @@ def _unit_directions(directions: Array | int) -> Array:
         return circle(positive_integer(directions, "directions", "256 is a good start."))
     array = np.ascontiguousarray(as_floats(directions, "directions"), np.float64)
     if array.ndim != 2 or array.shape[1] != 2 or len(array) == 0:
-        raise ValueError(
-            f"directions must have shape (n_directions, 2), or be their number; got shape {array.shape}. "
-            "One direction per row."
+        raise InputError(
+            "directions",
+            "have shape (n_directions, 2), or be their number",
+            f"shape {array.shape}",
+            "One direction per row.",
         )
     check_finite(array, "directions")
     return unit_vectors(array, "directions")

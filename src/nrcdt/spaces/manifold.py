@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
 from ..directions import sphere
+from ..errors import InputError
 from ..measures import Cloud, as_floats, check_finite, check_vertex_weights, positive_integer
 from ..slices import Array, Atoms
 from .euclidean import phi
@@ -84,17 +85,21 @@ def eigenspaces(vertices: Any, faces: Any, n_eigenfunctions: int = 16, tolerance
     vertices, faces = _check_mesh(vertices, faces)
     wanted = positive_integer(n_eigenfunctions, "n_eigenfunctions", "16 is a good start.")
     if wanted > len(vertices) - 3:
-        raise ValueError(
-            f"n_eigenfunctions must be at most {len(vertices) - 3} for {len(vertices)} vertices; got {wanted}. "
-            "Ask for fewer, or refine the mesh."
+        raise InputError(
+            "n_eigenfunctions",
+            f"be at most {len(vertices) - 3} for {len(vertices)} vertices",
+            wanted,
+            "Ask for fewer, or refine the mesh.",
         )
     values, functions = _lowest(vertices, faces, wanted + 2)
     steps = np.diff(values[1:])
     ends = 1 + np.flatnonzero(steps > tolerance * values[2:])
     if len(ends) == 0:
-        raise ValueError(
-            f"n_eigenfunctions must reach beyond the lowest eigenspace; got {wanted}, all of one eigenvalue. "
-            "Ask for more, or lower the tolerance."
+        raise InputError(
+            "n_eigenfunctions",
+            "reach beyond the lowest eigenspace",
+            f"{wanted}, all of one eigenvalue",
+            "Ask for more, or lower the tolerance.",
         )
     pairs = zip([0, *ends[:-1]], ends, strict=True)
     return [Eigenspace(float(values[1:][a:b].mean()), functions[:, 1:][:, a:b]) for a, b in pairs]
@@ -112,16 +117,18 @@ def _lowest(vertices: Array, faces: Array, n: int) -> tuple[Array, Array]:
 def _check_mesh(vertices: Any, faces: Any) -> tuple[Array, Array]:
     vertices, faces = as_floats(vertices, "vertices").astype(np.float64), np.asarray(faces)
     if vertices.ndim != 2 or vertices.shape[1] != 3 or len(vertices) < 3:
-        raise ValueError(f"vertices must have shape (n_vertices, 3); got {vertices.shape}. One row per vertex.")
+        raise InputError("vertices", "have shape (n_vertices, 3)", vertices.shape, "One row per vertex.")
     check_finite(vertices, "vertices")
     if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu" or len(faces) == 0:
-        raise ValueError(
-            f"faces must be integers of shape (n_faces, 3); got {faces.dtype} of shape {faces.shape}. "
-            "Each row names three vertices; cut other polygons into triangles."
+        raise InputError(
+            "faces",
+            "be integers of shape (n_faces, 3)",
+            f"{faces.dtype} of shape {faces.shape}",
+            "Each row names three vertices; cut other polygons into triangles.",
         )
     if faces.min() < 0 or faces.max() >= len(vertices):
-        raise ValueError(
-            f"faces must name vertices 0 to {len(vertices) - 1}; got {faces.min()} to {faces.max()}. Count from 0."
+        raise InputError(
+            "faces", f"name vertices 0 to {len(vertices) - 1}", f"{faces.min()} to {faces.max()}", "Count from 0."
         )
     _check_surface(vertices, faces)
     return vertices, faces
@@ -133,13 +140,15 @@ def _check_surface(vertices: Array, faces: Array) -> None:
     doubled = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
     flat = np.flatnonzero(doubled <= 1e-12 * (sides**2).sum(axis=(1, 2)))
     if len(flat):
-        raise ValueError(f"faces must have area; got none in face {flat[0]}. Merge its vertices, or drop it.")
+        raise InputError("faces", "have area", f"none in face {flat[0]}", "Merge its vertices, or drop it.")
     edges = (np.ones(faces.size), (faces.ravel(), np.roll(faces, 1, axis=1).ravel()))
     n_parts = connected_components(sparse.csr_array(edges, shape=(len(vertices),) * 2), directed=False)[0]
     if n_parts > 1:
-        raise ValueError(
-            f"faces must connect all vertices; got {n_parts} parts. "
-            "Drop vertices without faces, and take each surface for itself."
+        raise InputError(
+            "faces",
+            "connect all vertices",
+            f"{n_parts} parts",
+            "Drop vertices without faces, and take each surface for itself.",
         )
 
 

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from ...errors import InputError
 from ...registration import Registration
 from ..describe import motion, times
 from ..marks import VERDICTS
@@ -47,7 +48,7 @@ def choose(request: Request) -> Response:
     if wanted:
         chosen.append(site.catalogue.find(wanted[:1000]).uid)
     if len(chosen) != 2:
-        raise ValueError(f"two marks must be chosen; got {len(chosen)}. Go back and tick two of them.")
+        raise InputError("two marks", "be chosen", len(chosen), "Go back and tick two of them.")
     a, b = (site.mark(uid).uid for uid in chosen)
     return RedirectResponse(f"/compare/{a}/{b}", 303)
 

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.requests import Request
 
+from ...errors import InputError
 from ..marks import Filter
 from ..prepare import Settings, check_settings
 from .security import MAX_FORM, MAX_UPLOAD
@@ -52,7 +53,7 @@ async def read_upload(form: FormData) -> bytes:
     data = await file.read() if isinstance(file, UploadFile) else b""
     await form.close()
     if not data:
-        raise ValueError("the picture must hold data; got none. Choose a file, or drop one on the page.")
+        raise InputError("the picture", "hold data", "none", "Choose a file, or drop one on the page.")
     return data
 
 
@@ -67,7 +68,7 @@ def read_filter(values: Values | QueryParams) -> Filter:
     chosen = {name: tuple(text for text in _texts(values, name) if text) for name in ("motif", "method", "place")}
     for name, texts in chosen.items():
         if len(texts) > MAX_CHOICES:
-            raise ValueError(f"{name} must be at most {MAX_CHOICES} values; got {len(texts)}. Choose fewer.")
+            raise InputError(name, f"be at most {MAX_CHOICES} values", len(texts), "Choose fewer.")
     years = {name: _year(values, name) for name in ("year_from", "year_to")}
     return Filter(text=read_text(values, "text"), **chosen, **years)  # type: ignore[arg-type]
 
@@ -80,7 +81,7 @@ def read_text(values: Values | QueryParams, name: str) -> str:
     """Return a text without blanks around it, or an empty one."""
     text = next(iter(_texts(values, name)), "")
     if len(text) > MAX_TEXT:
-        raise ValueError(f"{name} must have at most {MAX_TEXT} characters; got {len(text)}. Shorten it.")
+        raise InputError(name, f"have at most {MAX_TEXT} characters", len(text), "Shorten it.")
     return text
 
 
@@ -90,7 +91,7 @@ def _year(values: Values | QueryParams, name: str) -> int | None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 4):
         label = name.replace("_", " ")
-        raise ValueError(f"{label} must be a year such as 1450; got {text!r}. Leave it empty for all years.")
+        raise InputError(label, "be a year such as 1450", repr(text), "Leave it empty for all years.")
     return int(text)
 
 
@@ -134,8 +135,8 @@ def _number(name: str, text: str) -> float:
         number = float(text.replace(",", "."))
         if abs(number) <= MAX_NUMBER:
             return number
-    raise ValueError(
-        f"{name} must be made of numbers, none beyond {MAX_NUMBER}; got {text[:40]!r}. Empty the field to do without."
+    raise InputError(
+        name, f"be made of numbers, none beyond {MAX_NUMBER}", repr(text[:40]), "Empty the field to do without."
     )
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 
+from ...errors import InputError
 from ..store import Catalogue
 from ..workers import Workers
 from .app import LOOPBACK, create_app
@@ -96,9 +97,7 @@ def needed_token(host: str, token: str | None) -> str | None:
     (None, 43)
     """
     if token is not None and len(token) < 16:
-        raise ValueError(
-            f"token must have at least 16 characters; got {len(token)}. Leave it out and one will be made up."
-        )
+        raise InputError("token", "have at least 16 characters", len(token), "Leave it out and one will be made up.")
     return token or (None if is_loopback(host) else secrets.token_urlsafe(32))
 
 
@@ -141,8 +140,8 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.listen()  # so that whoever is told the address may come at once, and waits
     except OSError as error:
         listener.close()
-        raise ValueError(
-            f"host and port must be free; got {host}:{port} ({error.strerror}). Choose another --port, or 0 for any."
+        raise InputError(
+            "host and port", "be free", f"{host}:{port} ({error.strerror})", "Choose another --port, or 0 for any."
         ) from None
     return listener
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from starlette.exceptions import HTTPException
 
+from ...errors import InputError
 from ...registration import Registration, register
 from ...slices import Array
 from ..calibration import in_collection, verdict
@@ -149,7 +150,7 @@ class Site:
         try:
             shown = self.workers.prepare(data, Settings(ink=False))
         except ValueError:
-            raise ValueError("the picture must show something; got one grey level. Choose another picture.") from None
+            raise InputError("the picture", "show something", "one grey level", "Choose another picture.") from None
         question = Question(new_key(), secrets.token_hex(4), data, settings, shown, None, wanted, problem=problem)
         self.questions.put(question.key, question)
         return question
