@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 
 from ..errors import InputError
 from ..slices import Array
-from ..threads import share, thread_count
+from ..threads import map_threads, thread_count
 from .find import Ink, find_ink
 
 
@@ -80,7 +80,7 @@ class InkFinder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if len(X) == 0:
             raise InputError("X", "hold at least one picture", "none", "Pass a list of arrays.")
-        return list(share(lambda i: self._one(i, X[i]), range(len(X)), thread_count(self.n_jobs, len(X))))
+        return list(map_threads(lambda i: self._one(i, X[i]), range(len(X)), thread_count(self.n_jobs, len(X))))
 
     def _one(self, position: int, picture: Any) -> Ink:
         try:

@@ -12,9 +12,9 @@ from joblib import Parallel, delayed
 from ..distances import check_max_rotation
 from ..errors import InputError, LocatedError
 from ..measures import Cloud, as_floats, check_image, positive_integer
+from ..plan import Plan
 from ..slices import Array
 from ..spaces import find_space
-from ..transform import Plan, make_plan
 from .clouds import overlap_of_points, refined_map
 from .ink import Drawing, drawing, overlap, polished, refined, warp
 from .maps import Candidates, rotation_angle
@@ -266,4 +266,11 @@ def _cloud_candidates(a: Cloud, b: Cloud, search: _Search) -> Candidates:
 
 @lru_cache(maxsize=8)
 def _plane_plan(space: str, n_directions: int, n_quantiles: int) -> Plan:
-    return make_plan(space, 2, n_directions, None, STRIPS * n_quantiles, n_quantiles, "fixed", None, "uniform")
+    return Plan.resolve(
+        space,
+        n_directions=n_directions,
+        n_quantiles=n_quantiles,
+        n_radii=STRIPS * n_quantiles,
+        frame="whitened",
+        normalize=None,
+    )

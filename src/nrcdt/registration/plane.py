@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..alignment import Outlook, alignments, outlook
-from ..frames import Whitening, sight, whitening
-from ..measures import pixel_side
+from ..alignment import DirectionSpectrum, alignments, direction_spectrum
+from ..frames import Whitening, whitening
+from ..measures import pack, pixel_side
+from ..plan import Plan
 from ..slices import Array
-from ..transform import Plan, quantile_array
 from .maps import Candidates, between, inverse
 
 OUTLYING = 2.5
@@ -21,32 +21,25 @@ class View(NamedTuple):
     """How a measure is whitened, and its slices around the circle."""
 
     whitening: Whitening
-    outlook: Outlook
+    spectrum: DirectionSpectrum
 
 
 def view(measure: Any, plan: Plan) -> View:
     """Look at an image or a cloud in the plane."""
     white = whitening(measure)
-    return View(white, outlook(_quantiles(measure, white, plan), white.matrix[np.newaxis]))
+    return View(white, direction_spectrum(plan.quantiles(pack([measure])), white.matrix[np.newaxis]))
 
 
 def plane_candidates(
     a: View, b: View, n_directions: int, max_rotation: float | None, reflection: bool, n_peaks: int = 1
 ) -> Candidates:
     """Return the affine maps, at most `n_peaks`, under which the whitened slices of a and b agree best."""
-    found = alignments(a.outlook, b.outlook, n_directions, max_rotation, reflection, n_peaks)
+    found = alignments(a.spectrum, b.spectrum, n_directions, max_rotation, reflection, n_peaks)
     squares, angles, reflected = (part[0, 0] for part in found)
     kept = np.isfinite(squares)
     turns = [turn(angle, mirrored) for angle, mirrored in zip(angles[kept], reflected[kept], strict=True)]
     matrices = np.stack([between(a.whitening, b.whitening, one) for one in turns])
     return Candidates(matrices, np.sqrt(squares[kept]), reflected[kept])
-
-
-def _quantiles(measure: Any, white: Whitening, plan: Plan) -> Array:
-    """Quantiles in the whitened frame, of shape (1, n_directions, n_quantiles)."""
-    seen = sight(white, plan.directions)
-    quantiles = quantile_array([measure], plan._replace(directions=seen.directions))
-    return np.asarray((quantiles - seen.shifts[:, np.newaxis]) * seen.stretches[:, np.newaxis])
 
 
 def turn(angle: float, reflected: bool) -> Array:
