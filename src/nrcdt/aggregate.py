@@ -117,7 +117,7 @@ def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> 
 
 def _angular_quantiles(levels: Array, quantiles: Any, weights: Any, directions: Any) -> Any:
     xp = array_namespace(quantiles)
-    ordered = xp.sort(quantiles, axis=1)
+    ordered = xp.sort(quantiles, axis=1, stable=False)
     places = levels * (ordered.shape[1] - 1)
     return xp.concat([_between(ordered, float(place)) for place in places], axis=1)
 
@@ -327,18 +327,18 @@ def aggregate(
     quantiles: Any, aggregations: Sequence[Aggregation], direction_weights: Array, directions: Array
 ) -> list[Any]:
     """Collapse the directions: one block of shape (n_samples, n_features) per aggregation, dtype kept."""
-    if isinstance(quantiles, np.ndarray):
-        quantiles = quantiles.view()
-        quantiles.flags.writeable = False  # or one function could spoil what the next one gets
     return [_collapse(one, quantiles, direction_weights, directions) for one in aggregations]
 
 
 def _collapse(aggregation: Aggregation, quantiles: Any, *rest: Array) -> Any:
+    """Apply one aggregation; what a function of the user returns is checked, and NumPy's arrays alone are for it."""
     if aggregation.n_rows is not None:
         found = aggregation.function(quantiles, *rest)
         return found if found.dtype == quantiles.dtype else like(found, quantiles)
+    kept = quantiles.view()
+    kept.flags.writeable = False  # or one function could spoil what the next one gets
     try:
-        found = aggregation.function(quantiles, *rest)
+        found = aggregation.function(kept, *rest)
     except ValueError as error:
         _blame_writing(aggregation, quantiles, rest, error)
         raise

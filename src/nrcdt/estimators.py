@@ -101,7 +101,8 @@ class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self, X: Any) -> Sequence[Any]:
         """Check measures as `fit` saw them."""
-        check_is_fitted(self)
+        if "plan_" not in vars(self):
+            check_is_fitted(self)
         measures = self._measures(X, self.plan_.space, reset=False)
         dimension = self.plan_.space.dimension(measures[0])
         if dimension != self.dimension_:

@@ -16,6 +16,7 @@ from .kernels import kernels_for
 
 Normalization = Literal["standardize", "winsorize", "median", "center", "global"] | None
 TAIL = 0.1
+ROUNDING = 64  # roundings of the size of a sample that pass for a spread: a slice is a sum of some hundred terms
 
 SLICEWISE = ("standardize", "winsorize", "median")  # which undo the shift and the scale of every slice
 
@@ -97,14 +98,11 @@ def _average(values: Any, weights: Any) -> Any:
 
 def refuse_flat(means: Array, spreads: Array, precision: float) -> None:
     """Refuse slices without spread; means and spreads are of shape (n_samples, n_directions)."""
-    xp = array_namespace(means)
-    size = xp.max(xp.abs(means), axis=1, keepdims=True) + xp.max(spreads, axis=1, keepdims=True)
-    wide = spreads > 64 * precision * size
-    if not bool(xp.all(wide)):
-        first = int(xp.argmax(xp.astype(xp.reshape(~wide, (-1,)), xp.int8)))
-        sample, direction = divmod(first, wide.shape[1])
+    first = kernels_for(means).first_flat(means, spreads, ROUNDING * precision)
+    if first >= 0:
+        sample, direction = divmod(first, means.shape[1])
         raise FlatSlice(
-            Where("X", sample),
+            Where("X", int(sample)),
             "have spread in every slice",
             f"none in direction {direction}",
             "Drop the sample, choose other directions, normalize with 'center' or None; if nearly all mass is in one "

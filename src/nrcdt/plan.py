@@ -153,10 +153,17 @@ class Plan:
         """Whether the second half of the directions are the opposites of the first: densities have them for nothing."""
         return self.space.densities is not None and opposite_half(self.directions)
 
-    def fused(self, frame: str) -> bool:
+    @cached_property
+    def frames(self) -> dict[str, tuple[Aggregation, ...]]:
+        """Which aggregations are taken of the slices of which frame, whose slices are computed once."""
+        used = dict.fromkeys(block.frame for block in self.blocks)
+        return {frame: tuple(block.aggregation for block in self.blocks if block.frame == frame) for frame in used}
+
+    @cached_property
+    def fused(self) -> dict[str, bool]:
         """Whether the blocks of a frame need no more of images than the bounds of their standardised slices."""
-        own = [block.aggregation for block in self.blocks if block.frame == frame]
-        return self.space.measure == "images" and self.normalization == "standardize" and all(a.extremes for a in own)
+        able = self.space.measure == "images" and self.normalization == "standardize"
+        return {frame: able and all(one.extremes for one in own) for frame, own in self.frames.items()}
 
     def quantiles(self, batch: Batch) -> Any:
         """Lines 1 to 7: normalised quantiles of shape (n_samples, n_directions, n_quantiles)."""
@@ -164,13 +171,11 @@ class Plan:
 
     def features(self, batch: Batch) -> Any:
         """Lines 1 to 10: features of shape (n_samples, n_features), blocks side by side, not scaled to one another."""
-        found: dict[Block, Any] = {}
-        for frame in dict.fromkeys(block.frame for block in self.blocks):
-            own = [block for block in self.blocks if block.frame == frame]
-            quantiles = self._extremes(batch, frame) if self.fused(frame) else self._quantiles(batch, frame)
-            parts = aggregate(quantiles, [one.aggregation for one in own], self.direction_weights, self.directions)
-            found |= zip(own, parts, strict=True)
-        parts = [found[block] for block in self.blocks]
+        found = {}
+        for frame, aggregations in self.frames.items():
+            quantiles = self._extremes(batch, frame) if self.fused[frame] else self._quantiles(batch, frame)
+            found[frame] = iter(aggregate(quantiles, aggregations, self.direction_weights, self.directions))
+        parts = [next(found[block.frame]) for block in self.blocks]
         return parts[0] if len(parts) == 1 else array_namespace(parts[0]).concat(parts, axis=1)
 
     def _quantiles(self, batch: Batch, frame: str) -> Any:

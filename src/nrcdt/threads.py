@@ -21,7 +21,7 @@ def thread_count(n_jobs: Any, n_items: int) -> int:
     """Return how many threads `n_jobs` stands for, no more than there are items."""
     if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise InputError("n_jobs", "be a number of threads, or -1 for all cores", repr(n_jobs), "None means one.")
-    return int(min(effective_n_jobs(n_jobs), n_items))
+    return 1 if n_items == 1 else int(min(effective_n_jobs(n_jobs), n_items))
 
 
 def map_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:

@@ -13,6 +13,7 @@ import atexit
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -37,9 +38,14 @@ def library_of(array: object) -> str:
 def kernel(kind: str, operation: str, array: object) -> Callable[..., Any]:
     """Return the function that does this for slices of this kind in this type of array."""
     try:
-        file, name = KERNELS[kind, operation, library_of(array)]
+        return _found(kind, operation, library_of(array))
     except KeyError:
         raise _no_array(array) from None
+
+
+@cache
+def _found(kind: str, operation: str, library: str) -> Callable[..., Any]:
+    file, name = KERNELS[kind, operation, library]
     function: Callable[..., Any] = getattr(compiled(file), name)
     return function
 
@@ -57,6 +63,7 @@ def _no_array(array: object) -> InputTypeError:
     return InputTypeError("array", "be a NumPy array", type(array).__name__, "Convert it with numpy.asarray.")
 
 
+@cache
 def compiled(name: str) -> ModuleType:
     """Import a file of compiled loops, also where numba may write neither beside it nor in the user's own cache."""
     try:

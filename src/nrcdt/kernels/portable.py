@@ -16,6 +16,14 @@ def row_moments(quantiles: Any, weights: Any, means: Any = None, variances: Any 
     return mean, xp.sum((wide - mean[..., None]) ** 2 * weights, axis=-1)
 
 
+def first_flat(means: Any, spreads: Any, tolerance: float) -> int:
+    """Position of the first slice whose spread is next to nothing beside the size of its sample, or -1."""
+    xp = array_namespace(means)
+    size = xp.max(xp.abs(means), axis=1, keepdims=True) + xp.max(spreads, axis=1, keepdims=True)
+    flat = xp.reshape(~(spreads > tolerance * size), (-1,))
+    return int(xp.argmax(xp.astype(flat, xp.int8))) if bool(xp.any(flat)) else -1
+
+
 def shift_and_scale(quantiles: Any, shifts: Any, scales: Any) -> Any:
     """Subtract from and multiply each quantile function; the result is a new array."""
     xp = array_namespace(quantiles)

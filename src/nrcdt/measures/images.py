@@ -153,26 +153,27 @@ class Images(Sequence[Array]):
             where = range(len(self))[where]
             self._check(where + 1)
             return self.stack[where]
-        wanted = range(len(self))[where]
-        self._check(max(wanted, default=-1) + 1)
-        return Images(self.stack[where], len(wanted))
+        start, stop, _ = where.indices(len(self.stack))
+        self._check(max(start, stop))
+        stack = self.stack[where]
+        return Images(stack, len(stack))
 
     def _check(self, stop: int) -> None:
         """Check the images before one, all at once where nothing is wrong with them."""
-        start = self._n_checked
+        start, self._n_checked = self._n_checked, max(stop, self._n_checked)
         if stop <= start:
             return
+        usual = np.zeros(stop - start, bool)
         if self.dtype in RANK_TOLERANCE:
             highest = _last(self.stack[start:stop], (1, 2)).astype(np.float64)
-            unusual = np.flatnonzero(~((highest > SMALLEST) & (highest < LARGEST))) + start
-        else:
-            unusual = np.arange(start, stop)
-        for i in unusual:
+            usual = (highest > SMALLEST) & (highest < LARGEST)
+            if usual.all():
+                return
+        for i in start + np.flatnonzero(~usual):
             image = _check_compact(self.stack[i], Where("X", int(i)))
             if image.dtype in RANK_TOLERANCE:  # brought to a size that can be computed with
                 self.stack = self.stack.copy()
                 self.stack[i] = image
-        self._n_checked = stop
 
 
 def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Images | Checked:
