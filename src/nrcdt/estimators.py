@@ -364,35 +364,41 @@ class NRCDT(_Slicer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the measures, resolve the settings, and learn the scales of a list of aggregations."""
-        measures, scales, lock = self._fit_plan(X, self.aggregate), BlockScales(self.plan_.block_sizes), Lock()
+        measures, lock = self._fit_plan(X, self.aggregate), Lock()
+        if not isinstance(self.aggregate, list):
+            return self._keep(None)
+        scales = BlockScales(self.plan_.block_sizes)
 
         def learn(batch: Batch) -> None:
             features = self.plan_.features(batch)
             with lock:
                 scales.partial_fit(features)
 
-        if isinstance(self.aggregate, list):
-            deque(walk(measures, self.plan_, learn, self.n_jobs), maxlen=0)
+        deque(walk(measures, self.plan_, learn, self.n_jobs), maxlen=0)
         return self._keep(scales)
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit to measures, and return their features, which are computed once."""
-        measures, scales = self._fit_plan(X, self.aggregate), BlockScales(self.plan_.block_sizes)
+        measures = self._fit_plan(X, self.aggregate)
         if not isinstance(self.aggregate, list):
-            return self._keep(scales)._gather(measures, self.plan_.features)
-        parts = deque(walk(measures, self.plan_, self.plan_.features, self.n_jobs))
+            return self._keep(None)._gather(measures, self.plan_.features)
+        parts, scales = (
+            deque(walk(measures, self.plan_, self.plan_.features, self.n_jobs)),
+            BlockScales(self.plan_.block_sizes),
+        )
         for part in parts:
             scales.partial_fit(part)
         self._keep(scales)
         return fill((scales.transform(parts.popleft()) for _ in range(len(parts))), measures)
 
-    def _keep(self, scales: BlockScales) -> Self:
-        self._scales, self.scales_, self.block_sizes_ = scales, scales.scales_, list(scales.block_sizes)
+    def _keep(self, scales: BlockScales | None) -> Self:
+        self._scales, self.block_sizes_ = scales, list(self.plan_.block_sizes)
+        self.scales_ = np.ones(1) if scales is None else scales.scales_
         return self
 
     def _features(self, batch: Batch) -> Array:
         features: Array = self.plan_.features(batch)
-        return self._scales.transform(features) if self._scales.n_samples else features
+        return features if self._scales is None else self._scales.transform(features)
 
     def transform(self, X: Any) -> Array:
         """Return features of shape (n_samples, n_features)."""

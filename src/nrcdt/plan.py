@@ -106,7 +106,7 @@ class Plan:
             levels=levels,
             frame=frame,
             normalization=normalize,
-            blocks=tuple(Block(one, frame) for one in aggregations),
+            blocks=tuple([Block(one, frame) for one in aggregations]),
             n_radii=n_radii,
         )
         plan.block_sizes  # noqa: B018  a function that fails does so now
@@ -154,16 +154,19 @@ class Plan:
         return self.space.densities is not None and opposite_half(self.directions)
 
     @cached_property
-    def frames(self) -> dict[str, tuple[Aggregation, ...]]:
+    def frames(self) -> dict[str, list[Aggregation]]:
         """Which aggregations are taken of the slices of which frame, whose slices are computed once."""
-        used = dict.fromkeys(block.frame for block in self.blocks)
-        return {frame: tuple(block.aggregation for block in self.blocks if block.frame == frame) for frame in used}
+        used: dict[str, list[Aggregation]] = {}
+        for aggregation, frame in self.blocks:
+            used.setdefault(frame, []).append(aggregation)
+        return used
 
     @cached_property
-    def fused(self) -> dict[str, bool]:
-        """Whether the blocks of a frame need no more of images than the bounds of their standardised slices."""
-        able = self.space.measure == "images" and self.normalization == "standardize"
-        return {frame: able and all(one.extremes for one in own) for frame, own in self.frames.items()}
+    def fused(self) -> set[str]:
+        """Frames whose blocks need no more of images than the bounds of their standardised slices."""
+        if self.space.measure != "images" or self.normalization != "standardize":
+            return set()
+        return {*self.frames} - {block.frame for block in self.blocks if not block.aggregation.extremes}
 
     def quantiles(self, batch: Batch) -> Any:
         """Lines 1 to 7: normalised quantiles of shape (n_samples, n_directions, n_quantiles)."""
@@ -173,7 +176,7 @@ class Plan:
         """Lines 1 to 10: features of shape (n_samples, n_features), blocks side by side, not scaled to one another."""
         found = {}
         for frame, aggregations in self.frames.items():
-            quantiles = self._extremes(batch, frame) if self.fused[frame] else self._quantiles(batch, frame)
+            quantiles = self._extremes(batch, frame) if frame in self.fused else self._quantiles(batch, frame)
             found[frame] = iter(aggregate(quantiles, aggregations, self.direction_weights, self.directions))
         parts = [next(found[block.frame]) for block in self.blocks]
         return parts[0] if len(parts) == 1 else array_namespace(parts[0]).concat(parts, axis=1)

@@ -149,20 +149,18 @@ class Images(Sequence[Array]):
         return len(self.stack)
 
     def __getitem__(self, where: Any) -> Any:
+        n = len(self.stack)
+        start, stop, _ = where.indices(n) if isinstance(where, slice) else (0, range(n)[where] + 1, 1)
+        if max(start, stop) > self._n_checked:
+            self._check(max(start, stop))
         if not isinstance(where, slice):
-            where = range(len(self))[where]
-            self._check(where + 1)
             return self.stack[where]
-        start, stop, _ = where.indices(len(self.stack))
-        self._check(max(start, stop))
         stack = self.stack[where]
         return Images(stack, len(stack))
 
     def _check(self, stop: int) -> None:
         """Check the images before one, all at once where nothing is wrong with them."""
-        start, self._n_checked = self._n_checked, max(stop, self._n_checked)
-        if stop <= start:
-            return
+        start, self._n_checked = self._n_checked, stop
         usual = np.zeros(stop - start, bool)
         if self.dtype in RANK_TOLERANCE:
             highest = _last(self.stack[start:stop], (1, 2)).astype(np.float64)
@@ -178,7 +176,8 @@ class Images(Sequence[Array]):
 
 def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Images | Checked:
     """Return images as `check_images` does, each of them checked when it is first asked for."""
-    if is_rows(X):
+    stacked = isinstance(X, np.ndarray) and X.ndim == 3
+    if not stacked and is_rows(X):
         X = images_from_rows(X if _is_compact(X) else as_floats(X, "X"), image_shape)
     if not (isinstance(X, np.ndarray) and X.ndim == 3 and X.size and X.dtype.kind in "biuf") or np.ma.isMA(X):
         return Checked(samples_of(X, "images of shape (height, width)"), _check_compact)
