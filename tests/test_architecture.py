@@ -9,6 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "nrcdt"
 FLOORS = [
     {"errors"},
     {"kernels", "slices", "threads"},
+    {"rasters"},
     {"measures", "directions"},
     {"frames"},
     {"alignment", "spaces"},

@@ -15,7 +15,7 @@ from ..aggregate import AGGREGATIONS, spectrum
 from ..errors import InputError
 from ..files import INKS, read_picture
 from ..ink import Ink, find_ink
-from ..ink.paper import reduced
+from ..rasters import reduced
 from ..slices import Array
 from ..transform import Plan, feature_blocks, make_plan
 

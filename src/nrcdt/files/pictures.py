@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..rasters import check_polarity, ink_on_paper
 from ..slices import Array
 from .checks import TooLarge, check_bytes, first_line
 
-INKS = ("auto", "dark", "light")
 # Pillow also opens formats that start other programs, such as EPS; none of those here.
 PICTURE_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
 DEEP_MODES = ("F", "I", "I;16", "I;16B", "I;16L")
@@ -36,14 +36,8 @@ def read_image(path: Path | str, ink: str = "auto") -> Array:
     -------
     array of shape (height, width), float64, non-negative, 0 where there is paper; in the picture's own grey levels
     """
-    if ink not in INKS:
-        raise InputError("ink", f"be one of {', '.join(INKS)}", repr(ink))
-    grey, _ = read_picture(Path(path))
-    deviation = np.median(grey) - grey
-    dark = np.maximum(deviation, 0)
-    if ink == "auto":
-        ink = "dark" if 2 * np.vdot(dark, dark) >= np.vdot(deviation, deviation) else "light"
-    return np.asarray(dark if ink == "dark" else dark - deviation)
+    check_polarity(ink, "ink")
+    return ink_on_paper(read_picture(Path(path))[0], ink)[0]
 
 
 def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:

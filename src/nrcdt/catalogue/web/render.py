@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
-from ...registration.maps import inverse
+from ...rasters import inverse
 from ...slices import Array
 from ..calibration import DOUBTFUL
 from ..describe import millimetres, svg_matrix, times, turn
