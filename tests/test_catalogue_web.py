@@ -28,10 +28,11 @@ from nrcdt.catalogue import calibration, wording
 from nrcdt.catalogue.importers import listed
 from nrcdt.catalogue.ingest import add
 from nrcdt.catalogue.intake import Settings
+from nrcdt.catalogue.recent import Recent
 from nrcdt.catalogue.store import Store
 from nrcdt.catalogue.web import create_app, pictures, server
 from nrcdt.catalogue.web.forms import MAX_CHOICES, MAX_FIELDS
-from nrcdt.catalogue.web.recent import Recent, Turns
+from nrcdt.catalogue.web.recent import Turns
 from nrcdt.catalogue.web.security import HEADERS, MAX_FORM, MAX_UPLOAD
 from nrcdt.catalogue.workers import Workers
 from nrcdt.datasets import distorted, warp, watermarks
