@@ -23,7 +23,16 @@ from .pixels import InkField, ink_field, overlap, refined_maps, refined_with_all
 from .plane import WhitenedSpectrum, plane_candidates, to_pixels, whitened_spectrum, without_outliers
 from .spatial import spatial_candidates
 
-__all__ = ["Registration", "overlap", "register", "register_all", "rotation_angle", "warp"]
+__all__ = [
+    "PreparedImage",
+    "Registration",
+    "overlap",
+    "prepare_image",
+    "register",
+    "register_all",
+    "rotation_angle",
+    "warp",
+]
 
 STRIPS = 4  # per quantile: more of them do not bring maps nearer
 N_PEAKS = 4  # of the alignment of two pictures, all of which are refined
@@ -69,8 +78,8 @@ def register(
 
     Parameters
     ----------
-    a, b : two images of any sizes, bright ink on dark ground; or two clouds (n_points, d), with d 2 or 3, or pairs
-        (points, weights)
+    a, b : two images of any sizes, bright ink on dark ground, or what `prepare_image` made of them with the same
+        settings; or two clouds (n_points, d), with d 2 or 3, or pairs (points, weights)
     space : "image" or "euclidean"
     n_directions, n_quantiles : as for `RCDT`
     max_rotation : degrees, optional
@@ -102,7 +111,7 @@ def register(
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
     if space == "image":
-        return _register_images(_prepare(a, "a", search), _prepare(b, "b", search), search)
+        return _register_images(_prepared(a, "a", search), _prepared(b, "b", search), search)
     if space == "euclidean":
         return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
     raise InputError("space", "be 'image' or 'euclidean' to be registered", repr(space), "Others are not affine.")
@@ -138,12 +147,12 @@ def register_all(
     1
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
-    prepared, others = _prepare(a, "a", search), list(images)
+    one, others = _prepared(a, "a", search), list(images)
 
-    def one(n: int) -> Registration:
-        return _register_images(prepared, _prepare(others[n], f"images[{n}]", search), search)
+    def match(n: int) -> Registration:
+        return _register_images(one, _prepared(others[n], f"images[{n}]", search), search)
 
-    return list(map_threads(one, range(len(others)), thread_count(n_jobs, len(others))))
+    return list(map_threads(match, range(len(others)), thread_count(n_jobs, len(others))))
 
 
 class _Search(NamedTuple):
@@ -163,19 +172,46 @@ def _search(n_directions: int, n_quantiles: int, max_rotation: float | None, ref
     return _Search(n_directions, n_quantiles, max_rotation, reflection, refine)
 
 
-class _Image(NamedTuple):
+class PreparedImage(NamedTuple):
     """An image cut to its ink, which starts at a pixel (x, y), and what is needed of it to find a map.
 
-    For refinement it is whitened once more without outlying ink, and has a field of distances to its ink.
+    For refinement it is whitened once more without outlying ink, and has a field of distances to its ink. `settings`
+    are those of `prepare_image`.
     """
 
     image: Array
     start: Array
     spectra: list[WhitenedSpectrum]
     field: InkField | None
+    settings: tuple[int, int, bool]
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes, but for a few numbers."""
+        arrays = [self.image, *(one.spectrum.spectrum for one in self.spectra)]
+        arrays += [self.field.points, self.field.field] if self.field else []
+        return sum(array.nbytes for array in arrays)
 
 
-def _prepare(image: Any, name: str, search: _Search) -> _Image:
+def prepare_image(image: Any, *, n_directions: int = 64, n_quantiles: int = 64, refine: bool = False) -> PreparedImage:
+    """Do the work that `register` has with one image whatever the other is, for images that are registered often.
+
+    Examples
+    --------
+    >>> from nrcdt.datasets import watermarks
+    >>> a, b = watermarks(2, size=96)[0]
+    >>> register(prepare_image(a), prepare_image(b)).overlap == register(a, b).overlap
+    True
+    """
+    return _prepared(image, "image", _search(n_directions, n_quantiles, None, True, refine))
+
+
+def _prepared(image: Any, name: str, search: _Search) -> PreparedImage:
+    settings = search.n_directions, search.n_quantiles, search.refine
+    if isinstance(image, PreparedImage):
+        if image.settings != settings:
+            raise InputError(name, f"be prepared with n_directions, n_quantiles, refine = {settings}", image.settings)
+        return image
     image, start = as_floats(image, name), np.zeros(2)
     if image.ndim == 2:
         rows, columns = box_around(image != 0)
@@ -184,10 +220,10 @@ def _prepare(image: Any, name: str, search: _Search) -> _Image:
     plan = _plane_plan("image", search.n_directions, search.n_quantiles)
     versions = [image, without_outliers(image)] if search.refine else [image]
     spectra = [whitened_spectrum(version, plan) for version in versions]
-    return _Image(image, start, spectra, ink_field(image) if search.refine else None)
+    return PreparedImage(image, start, spectra, ink_field(image) if search.refine else None, settings)
 
 
-def _register_images(a: _Image, b: _Image, search: _Search) -> Registration:
+def _register_images(a: PreparedImage, b: PreparedImage, search: _Search) -> Registration:
     matrices, residuals, reflected = _image_candidates(a, b, search)
     best, matrix = 0, matrices[0]
     if a.field is not None and b.field is not None:
@@ -200,7 +236,7 @@ def _register_images(a: _Image, b: _Image, search: _Search) -> Registration:
     return Registration(matrix, float(residuals[best]), agreement, bool(reflected[best]))
 
 
-def _image_candidates(a: _Image, b: _Image, search: _Search) -> Candidates:
+def _image_candidates(a: PreparedImage, b: PreparedImage, search: _Search) -> Candidates:
     """Maps between pixel coordinates; for refinement several, some of them found without outlying ink."""
     options = (search.n_directions, search.max_rotation, search.reflection, N_PEAKS if search.refine else 1)
     found = [plane_candidates(one, other, *options) for one, other in zip(a.spectra, b.spectra, strict=True)]
