@@ -13,6 +13,8 @@ from .kernels import kernels_for
 from .slices import Array
 
 POLARITIES = ("auto", "dark", "light")
+# Two inks that lie over each other: told apart by people who do not see red or green, on white and on black.
+FIRST, SECOND = (31, 111, 178), (222, 110, 18)
 
 
 def tiles(image: Array, side: int) -> Array:
@@ -130,3 +132,16 @@ def resample(image: Array, matrix: Array, shape: tuple[int, ...], corner: tuple[
     back = inverse(matrix)
     back[:, 2] += back[:, :2] @ corner
     return np.asarray(kernels_for(image).resample(np.ascontiguousarray(image), back, np.empty(shape)))
+
+
+def overlaid(first: Array, second: Array) -> Array:
+    """Print two inks, from 0 to 1, over each other on white: a picture (height, width, 3), uint8, dark where both are.
+
+    Examples
+    --------
+    >>> overlaid(np.array([[0.0, 1, 0, 1]]), np.array([[0.0, 0, 1, 1]]))[0].tolist()
+    [[255, 255, 255], [31, 111, 178], [222, 110, 18], [0, 0, 0]]
+    """
+    inks = np.clip(np.stack([first, second], axis=-1), 0, 1)
+    levels = 255 - inks @ (255.0 - np.array([FIRST, SECOND]))
+    return np.asarray(np.rint(np.clip(levels, 0, 255)), np.uint8)
