@@ -18,7 +18,7 @@ from ..errors import InputError, LocatedError
 from ..files import SUFFIXES, read_cloud, read_image
 from ..files.kinds import visible_files
 from ..files.meshes import load_mesh
-from ..measures import check_clouds
+from ..measures import check_clouds, positive_integer
 from ..slices import Array
 from .affine import eight_bits
 from .dataset import Dataset
@@ -171,8 +171,7 @@ def load_abc(folder: Path | str | None = None, n_shapes: int = N_SHAPES) -> Data
     -------
     Dataset of clouds: one per shape, which is sample and template at once; see `distorted_clouds`
     """
-    if n_shapes < 1:
-        raise InputError("n_shapes", "be a positive integer", n_shapes, f"The paper takes {N_SHAPES}.")
+    positive_integer(n_shapes, "n_shapes", f"The paper takes {N_SHAPES}.")
     source = _Source("abc", folder)
     found: dict[str, Path] = {}
     for path in source.files():

@@ -17,7 +17,6 @@ from scipy.spatial.transform import Rotation
 from ..directions import rotations, sphere
 from ..frames import Whitening, whitening
 from ..measures import Cloud
-from ..measures.weights import probabilities
 from ..slices import Array
 from .affine import Candidates, between_whitenings, rotation_angle
 
@@ -47,7 +46,8 @@ def slice_means(cloud: Cloud, directions: Array, n_shares: int) -> SliceMeans:
     array([[0.5, 0. , 0. ],
            [3.5, 0. , 0. ]])
     """
-    points, share = cloud.points, probabilities(cloud)
+    points, weights = cloud
+    share = np.full(len(points), 1 / len(points)) if weights is None else weights / weights.sum()
     means = np.empty((len(directions), n_shares, points.shape[1]))
     sums, masses = np.zeros((len(points) + 1, points.shape[1])), np.zeros(len(points) + 1)
     edges = np.arange(n_shares + 1) / n_shares
@@ -63,8 +63,7 @@ def slice_means(cloud: Cloud, directions: Array, n_shares: int) -> SliceMeans:
 @lru_cache(maxsize=4)
 def _grid(n_directions: int) -> tuple[Array, Array]:
     """Rotation matrices, and for each of them the dense direction that it takes closest to each direction."""
-    quaternions = np.roll(rotations(N_ROTATIONS), -1, axis=1)
-    matrices = Rotation.from_quat(quaternions).as_matrix()
+    matrices = Rotation.from_quat(rotations(N_ROTATIONS), scalar_first=True).as_matrix()
     _, nearest = cKDTree(sphere(N_DENSE, 3)).query((sphere(n_directions, 3) @ matrices).reshape(-1, 3))
     return matrices, nearest.reshape(len(matrices), n_directions)
 
