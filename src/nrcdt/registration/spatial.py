@@ -49,12 +49,13 @@ def slice_means(cloud: Cloud, directions: Array, n_shares: int) -> SliceMeans:
     points, weights = cloud
     share = np.full(len(points), 1 / len(points)) if weights is None else weights / weights.sum()
     means = np.empty((len(directions), n_shares, points.shape[1]))
-    sums, masses = np.zeros((len(points) + 1, points.shape[1])), np.zeros(len(points) + 1)
-    edges = np.arange(n_shares + 1) / n_shares
+    sums, masses = np.zeros((len(points) + 1, points.shape[1])), np.append(0, np.cumsum(share))
+    edges, moments = np.arange(n_shares + 1) / n_shares, points * share[:, np.newaxis]
     for direction, out in zip(directions, means, strict=True):
         order = np.argsort(points @ direction)
-        np.cumsum(share[order], out=masses[1:])
-        np.cumsum(points[order] * share[order][:, np.newaxis], axis=0, out=sums[1:])
+        np.cumsum(moments[order], axis=0, out=sums[1:])
+        if weights is not None:
+            np.cumsum(share[order], out=masses[1:])
         for column, sum_ in zip(out.T, sums.T, strict=True):
             column[:] = np.diff(np.interp(edges, masses, sum_)) * n_shares
     return SliceMeans(directions, means)
