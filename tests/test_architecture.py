@@ -9,6 +9,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "nrcdt"
 FLOORS = [
     {"errors", "arrays", "fingerprint"},
     {"kernels", "threads"},
+    {"rasters"},
     {"measures"},
     {"directions", "slices"},
     {"frames", "levels", "scales"},
@@ -16,6 +17,7 @@ FLOORS = [
     {"quantiles", "normalize", "aggregate"},
     {"plan"},
     {"transform", "inverse"},
+    {"slicer"},
     {"estimators", "groups", "classifiers"},
     {"conversions", "distances", "files", "signed", "tables", "plot"},
     {"datasets", "baselines", "registration", "ink"},

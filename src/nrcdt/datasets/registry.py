@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
+from ..files.kinds import visible_files
 from .dataset import Dataset
 
 VARIABLE = "NRCDT_DATA"
@@ -169,13 +170,6 @@ def _target(source: Source, root: Path | None) -> str:
     return f"{root or '$' + VARIABLE}/{source.folder}"
 
 
-def unusable(name: str, path: Path, skipped: list[str]) -> MissingData:
-    """Make the error about a folder without a single usable file; reasons that name what is there come first."""
-    named = sorted(skipped, key=lambda reason: not (path / reason.partition(": ")[0]).exists())
-    reasons = " | ".join(reason.rstrip(".") for reason in named) or "no files"
-    return missing(name, f"nothing usable in {path} ({reasons})", path.parent)
-
-
 def fingerprint(*paths: Path | str) -> str:
     """SHA-256 of a file; of several files: that of the listing ``<SHA-256>  <name>``, sorted by name.
 
@@ -202,12 +196,7 @@ def fingerprint(*paths: Path | str) -> str:
             return file_digest(opened, "sha256").hexdigest()
     if not first.is_dir():
         raise InputError("path", "be a file or a folder", f"{first}, which does not exist", "Check the spelling.")
-    inside = [file for file in first.rglob("*") if file.is_file()]
-    return _listing(first, (file for file in inside if not _is_hidden(file.relative_to(first))))
-
-
-def _is_hidden(name: Path) -> bool:
-    return any(part.startswith(".") for part in name.parts)
+    return _listing(first, filter(Path.is_file, visible_files(first, lambda error: None)))
 
 
 def _listing(root: Path, files: Iterable[Path]) -> str:

@@ -16,13 +16,18 @@ from scipy.ndimage import (
     zoom,
 )
 
+from ..rasters import tiles
 from ..slices import Array
 
-FLAT, WHITE = 0.6, 0.4
-SAME_GREY = 0.004
+FLAT, WHITE = 0.6, 0.4  # of all pixels: so many have the grey of flat paper if it is the median, or an extreme
+SAME_GREY = 0.004  # of the range: one level of eight bits
+# Borders, in blocks of `BROAD` pixels: how far from the sheet's grey (of the range), what may be left of that beyond
+# their edge, where light that fades keeps more, and how many blocks the edge may run askew.
 BROAD, STEP, REMAINING, WEDGE = 4, 0.35, 0.4, 8
-AROUND, WHOLE, STRIP = 0.3, 0.8, 0.05
+AROUND, WHOLE, STRIP = 0.3, 0.8, 0.05  # of the rim; or of one side, and then so much of the sheet
+# Medians of squares twice as wide as strokes see paper; over 17 of them, 68 pixels, no stroke reaches.
 COARSE, WINDOW = 4, 17
+NORMAL = 1.4826  # standard deviations of a normal distribution per median absolute deviation
 
 
 class Residual(NamedTuple):
@@ -31,39 +36,6 @@ class Residual(NamedTuple):
     image: Array
     noise: float
     level: float
-
-
-def reduced(picture: Array, size: int) -> tuple[Array, float]:
-    """Average over areas until the longest side has `size` pixels; smaller pictures stay. Returns the scale, too.
-
-    Examples
-    --------
-    >>> reduced(np.arange(12.0).reshape(2, 6), 3)
-    (array([[3.5, 5.5, 7.5]], dtype=float32), 0.5)
-    """
-    scale = min(1.0, size / max(picture.shape))
-    for axis in (0, 1):
-        n_new = max(1, round(scale * picture.shape[axis]))
-        if n_new < picture.shape[axis]:
-            picture = np.moveaxis(_averaged(np.moveaxis(picture, axis, 0), n_new), 0, axis)
-    return np.ascontiguousarray(picture, dtype=np.float32), scale
-
-
-def _averaged(rows: Array, n_new: int) -> Array:
-    """Means over `n_new` equal stretches of rows; rows on their borders are shared."""
-    total = np.zeros((len(rows) + 1, rows.shape[1]))
-    np.cumsum(rows, axis=0, dtype=np.float64, out=total[1:])
-    places = np.linspace(0, len(rows), n_new + 1)
-    whole = np.minimum(places.astype(int), len(rows) - 1)
-    share = (places - whole)[:, np.newaxis]
-    return np.asarray(np.diff(total[whole] * (1 - share) + total[whole + 1] * share, axis=0) * (n_new / len(rows)))
-
-
-def blocks(picture: Array, side: int) -> Array:
-    """Means over squares of `side` pixels; what is left over at the right and below does not count."""
-    height, width = (n // side for n in picture.shape)
-    cut = picture[: height * side, : width * side]
-    return np.asarray(cut.reshape(height, side, width, side).mean(axis=(1, 3)))
 
 
 def _enlarged(coarse: Array, shape: tuple[int, ...], order: int) -> Array:
@@ -87,20 +59,20 @@ def find_border(picture: Array) -> Array | None:
     """
     if min(picture.shape) < 8 * BROAD:
         return None
-    coarse = blocks(picture, BROAD)
+    coarse = tiles(picture, BROAD).mean(axis=(1, 3))
     rise = coarse - np.median(coarse)
     step = STEP * np.ptp(coarse)
     rim = np.concatenate([rise[0], rise[-1], rise[:, 0], rise[:, -1]])
     if np.count_nonzero(np.abs(rim) > step) < 0.1 * rim.size:
         return None
-    found = _sharp_parts(rise > step, rise) | _sharp_parts(rise < -step, -rise)
-    if not _runs_around(found):
+    found = _parts_with_edge(rise > step, rise) | _parts_with_edge(rise < -step, -rise)
+    if not _surrounds_sheet(found):
         return None
     found = binary_propagation(found, mask=(np.abs(rise) > step) & binary_dilation(found, iterations=WEDGE))
     return _enlarged(binary_dilation(found, iterations=2).astype(np.float32), picture.shape, 0) > 0.5
 
 
-def _sharp_parts(mask: Array, rise: Array) -> Array:
+def _parts_with_edge(mask: Array, rise: Array) -> Array:
     """Keep parts of a coarse mask that are broad, touch the rim, and fall off within two blocks."""
     labels, _ = label(binary_erosion(mask, border_value=1))
     on_rim = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
@@ -113,7 +85,7 @@ def _sharp_parts(mask: Array, rise: Array) -> Array:
     return keep
 
 
-def _runs_around(found: Array) -> bool:
+def _surrounds_sheet(found: Array) -> bool:
     """Tell whether a coarse mask runs along a good part of the rim, or is a broad strip along one whole side."""
     sides = [found[0], found[-1], found[:, 0], found[:, -1]]
     around = np.concatenate(sides).mean() > AROUND
@@ -123,12 +95,10 @@ def _runs_around(found: Array) -> bool:
 
 def paper_samples(picture: Array, outside: Array | None) -> Array:
     """Medians of squares of `COARSE` pixels, which thin strokes hardly move; beyond the border the nearest inside."""
-    height, width = (n // COARSE for n in picture.shape)
-    squares = picture[: height * COARSE, : width * COARSE].reshape(height, COARSE, width, COARSE)
-    coarse = np.median(squares.swapaxes(1, 2).reshape(height, width, -1), axis=2)
+    coarse = np.median(tiles(picture, COARSE), axis=(1, 3))
     if outside is None:
         return coarse
-    beyond = blocks(outside.astype(np.float32), COARSE) > 0
+    beyond = tiles(outside, COARSE).any(axis=(1, 3))
     return np.asarray(coarse[tuple(distance_transform_edt(beyond, return_distances=False, return_indices=True))])
 
 
@@ -154,13 +124,13 @@ def smoothed(image: Array) -> Array:
     return np.asarray(gaussian_filter(image, 1.0))
 
 
-def spread(image: Array) -> float:
+def robust_deviation(image: Array) -> float:
     """Standard deviation of the paper in a residual, from the median, which ink does not move."""
-    return float(1.4826 * np.median(np.abs(image[::2, ::2])))
+    return float(NORMAL * np.median(np.abs(image[::2, ::2])))
 
 
-def measured(image: Array) -> Residual:
+def estimate_levels(image: Array) -> Residual:
     """Put noise and ink level beside an image in which ink is positive."""
-    noise = spread(image)
+    noise = robust_deviation(image)
     bright = image[image > max(3 * noise, 0.1 * float(image.max()))]
     return Residual(image, noise, float(np.quantile(bright, 0.8)) if bright.size else 0.0)
