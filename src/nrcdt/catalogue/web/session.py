@@ -18,7 +18,7 @@ from ..prepare import Prepared, Settings
 from ..ranking import Hit, Query, Search, ink_of, query_of, query_of_mark
 from ..store import Catalogue
 from ..workers import Workers
-from .recent import Recent, Turns
+from .limits import Recent, Turns
 
 N_QUESTIONS = 32
 QUESTION_BYTES = 256_000_000
@@ -92,7 +92,7 @@ class Side(NamedTuple):
         return None if self.unit is None else (width * self.unit, height * self.unit)
 
 
-class Site:
+class Session:
     """The catalogue behind the pages.
 
     Parameters
