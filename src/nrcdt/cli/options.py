@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ..catalogue.marks import Filter
+    from ..catalogue.model import Filter
 
 
 class Polarity(StrEnum):
@@ -42,6 +42,6 @@ def filter_of(
     text: str, motif: list[str] | None, method: list[str] | None, place: list[str] | None, *years: int | None
 ) -> Filter:
     """Put the options that choose marks together."""
-    from ..catalogue.marks import Filter
+    from ..catalogue.model import Filter
 
     return Filter(text, tuple(motif or ()), tuple(method or ()), tuple(place or ()), *years)

@@ -1,61 +1,12 @@
-"""What the server remembers for a while, in memory, and how many may ask at once."""
+"""How many may ask at once."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Generic, TypeVar
 
 from starlette.exceptions import HTTPException
-
-T = TypeVar("T")
-
-
-class Recent(Generic[T]):
-    """The last few things by their keys; the longest unused are forgotten.
-
-    Parameters
-    ----------
-    n : how many to keep
-    n_bytes, size : how much to keep, where `size` tells how large a thing is; 0 for any amount
-
-    Examples
-    --------
-    >>> recent = Recent(2)
-    >>> for key in "abc":
-    ...     recent.put(key, key.upper())
-    >>> recent.get("a"), recent.get("c")
-    (None, 'C')
-    """
-
-    def __init__(self, n: int, n_bytes: int = 0, size: Callable[[T], int] = lambda one: 0) -> None:
-        self.n, self.n_bytes, self._size = n, n_bytes, size
-        self._lock = threading.Lock()
-        self._held: OrderedDict[str, T] = OrderedDict()
-
-    def get(self, key: str) -> T | None:
-        """Return what is kept under a key, or None."""
-        with self._lock:
-            if key not in self._held:
-                return None
-            self._held.move_to_end(key)
-            return self._held[key]
-
-    def put(self, key: str, one: T) -> None:
-        """Keep something, in place of what had the same key."""
-        with self._lock:
-            self._held[key] = one
-            self._held.move_to_end(key)
-            while len(self._held) > 1 and self._full():
-                self._held.popitem(last=False)
-
-    def _full(self) -> bool:
-        if len(self._held) > self.n:
-            return True
-        return self.n_bytes > 0 and sum(map(self._size, self._held.values())) > self.n_bytes
 
 
 class Turns:
