@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -31,9 +32,18 @@ class _InMemory(MultiPartParser):
     spool_max_size = MAX_UPLOAD + 1
 
 
-async def read_form(request: Request) -> FormData:
-    """Read a form, with few fields, at most one file, and all of it in memory."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+@asynccontextmanager
+async def read_form(request: Request) -> AsyncIterator[FormData]:
+    """Read a form, with few fields, at most one file, and all of it in memory; one without a type is empty."""
+    form = await _parsed(request) if "content-type" in request.headers else FormData()
+    try:
+        yield form
+    finally:
+        await form.close()
+
+
+async def _parsed(request: Request) -> FormData:
+    kind = request.headers["content-type"].partition(";")[0].strip().lower()
     try:
         if kind == "multipart/form-data":
             limits = {"max_files": 1, "max_fields": MAX_FIELDS, "max_part_size": MAX_FORM}
@@ -47,11 +57,15 @@ async def read_form(request: Request) -> FormData:
     raise HTTPException(400, "the form must be one of this page's own; got another kind. Send it from the page.")
 
 
-async def read_upload(form: FormData) -> bytes:
+def text_fields(form: FormData) -> Values:
+    """Return the fields of a form without its file."""
+    return ImmutableMultiDict([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
+
+
+def read_upload(form: FormData) -> bytes:
     """Return the bytes of the picture in a form; its name is never looked at."""
-    file = form.get("picture")
-    data = await file.read() if isinstance(file, UploadFile) else b""
-    await form.close()
+    sent = form.get("picture")
+    data = sent.file.read() if isinstance(sent, UploadFile) else b""
     if not data:
         raise InputError("the picture", "hold data", "none", "Choose a file, or drop one on the page.")
     return data
