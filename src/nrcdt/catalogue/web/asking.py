@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from ...ink import NoInkError
 from ..intake import Settings
 from ..model import Filter
 from ..ranking import write_ink
@@ -15,7 +16,7 @@ from .browse import of
 from .forms import Values, form_of, read_filter, read_form, read_settings, read_upload
 from .pictures import FIRST, shown_as, tinted
 from .render import picture
-from .site import NoInk, Question, Site
+from .site import Question, Site
 
 UNUSABLE = 422
 
@@ -48,7 +49,7 @@ async def ask(request: Request) -> Response:
 def _asked(site: Site, data: bytes, settings: Settings, wanted: Filter) -> Question:
     try:
         return site.ask(data, settings, wanted)
-    except NoInk as error:
+    except NoInkError as error:
         return site.keep_without_ink(data, settings, wanted, str(error))
 
 
