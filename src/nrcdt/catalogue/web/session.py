@@ -20,7 +20,7 @@ from ..ranking import Hit, Query, Search, ink_of, query_of, query_of_mark
 from ..recent import Recent
 from ..store import Store
 from ..workers import Workers
-from .recent import Turns
+from .limits import Turns
 
 N_QUESTIONS = 32
 QUESTION_BYTES = 256_000_000
@@ -90,7 +90,7 @@ class Side(NamedTuple):
         return None if self.unit is None else (width * self.unit, height * self.unit)
 
 
-class Site:
+class Session:
     """The catalogue behind the pages.
 
     Parameters
