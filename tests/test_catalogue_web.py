@@ -32,7 +32,7 @@ from nrcdt.catalogue.recent import Recent
 from nrcdt.catalogue.store import Store
 from nrcdt.catalogue.web import create_app, pictures, server
 from nrcdt.catalogue.web.forms import MAX_CHOICES, MAX_FIELDS
-from nrcdt.catalogue.web.limits import Turns
+from nrcdt.catalogue.web.limits import QueryQueue
 from nrcdt.catalogue.web.security import HEADERS, MAX_FORM, MAX_UPLOAD
 from nrcdt.catalogue.workers import Workers
 from nrcdt.datasets import distorted, warp, watermarks
@@ -480,7 +480,7 @@ def test_only_the_last_queries_are_kept():
 
 def test_a_crowd_is_sent_away():
     async def crowd():
-        turns = Turns(1, 1)
+        turns = QueryQueue(1, 1)
         async with turns.place(), turns.place():
             with pytest.raises(HTTPException, match="at most 2 queries must run at once") as refused:
                 async with turns.place():

@@ -14,7 +14,7 @@ import numpy as np
 from ..aggregate import AGGREGATIONS, spectrum
 from ..errors import InputError
 from ..files import INKS, read_picture
-from ..ink import Ink, find_ink
+from ..ink import Ink, NoInkError, find_ink
 from ..ink.paper import reduced
 from ..slices import Array
 from ..transform import Plan, feature_blocks, make_plan
@@ -253,7 +253,7 @@ def _clean_ink(picture: Array, polarity: str) -> Ink:
     ink = dark if polarity == "dark" else dark - deviation
     highest = ink.max()
     if not highest > 0:
-        raise InputError("the picture", "hold ink", "one grey level", "Check polarity, crop and erase.")
+        raise NoInkError("the picture", "hold ink", "one grey level", "Check polarity, crop and erase.")
     ink = np.where(ink < FAINT * highest, 0, ink / highest)
     return Ink(ink, polarity, 1.0, ("taken for a clean drawing",), scale, None)
 
@@ -280,7 +280,7 @@ def cut_mark(ink: Array) -> tuple[Array, tuple[float, float, float]]:
     seen = ink * 255 >= 0.5
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
     if not len(rows) or not np.isfinite(ink).all():
-        raise InputError("the picture", "hold ink", "none", "Check polarity, crop and erase.")
+        raise NoInkError("the picture", "hold ink", "none", "Check polarity, crop and erase.")
     top, left = int(rows[0]), int(columns[0])
     inside = ink[top : rows[-1] + 1, left : columns[-1] + 1]
     scale = min(1.0, (SIZE - 2) / max(inside.shape))

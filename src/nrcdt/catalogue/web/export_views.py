@@ -36,7 +36,5 @@ def hits(request: Request) -> Response:
 
 def judgements(request: Request) -> Response:
     """Send all judgements."""
-    session, _ = of(request)
-    return _file(
-        request, "judgements", (judgement_row(session.catalogue, one) for one in session.catalogue.judgements())
-    )
+    catalogue = session_of(request).catalogue
+    return _file(request, "judgements", (judgement_row(catalogue, one) for one in catalogue.judgements()))

@@ -80,4 +80,3 @@ class Pages:
     def welcome(self) -> HTMLResponse:
         """Make the page for a browser that has just shown the token."""
         return self("welcome.html")
-

@@ -37,15 +37,6 @@ HEADERS = {
 }
 
 
-class Refused(Exception):
-    """A request that is not answered: status, and a sentence with rule and remedy."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
-
-
 class Guard:
     """Middleware that refuses what does not come from the server's own pages, and bounds what comes.
 
@@ -81,35 +72,26 @@ class Guard:
         request, send = Request(scope), _with_headers(send)
         limit = _limit(request)
         try:
-            self._check_names(request)
+            self._check_host(request)
+            _check_csrf(request)
             if self._enters(request):
                 await self._entered()(scope, receive, send)
                 return
             self._check_token(request)
             await _check_length(request, limit, receive)
-        except Refused as refused:
-            await self.refusal(refused.status, refused.sentence)(scope, receive, send)
+        except HTTPException as refused:
+            await self.refusal(refused.status_code, refused.detail)(scope, receive, send)
             return
         await self.app(scope, _limited(receive, limit), send)
 
-    def _check_names(self, request: Request) -> None:
+    def _check_host(self, request: Request) -> None:
         host = request.headers.get("host", "")
         if _hostname(host) not in self.hosts:
-            names = ", ".join(sorted(self.hosts))
-            raise Refused(
+            raise HTTPException(
                 400,
-                f"the host must be one of {names}; got {host!r}. "
+                f"the host must be one of {', '.join(sorted(self.hosts))}; got {host!r}. "
                 "Use an address that was printed, or start the server with --name and this one.",
             )
-        site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-        if request.method in ("GET", "HEAD"):
-            # Other sites may link to a page, but not fetch or embed anything.
-            foreign = site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate"
-        else:
-            known = site in ("same-origin", "none") if site else origin is not None
-            foreign = not known or (origin is not None and urlsplit(origin).netloc != host)
-        if foreign:
-            raise Refused(403, "the request must come from this server's own pages; got another origin. Open the page.")
 
     def _enters(self, request: Request) -> bool:
         shown = request.query_params.get("token")
@@ -127,10 +109,24 @@ class Guard:
         if request.url.path.startswith("/static/"):  # part of the package, and the page that says no looks better
             return
         if self.token is not None and not self._same(request.cookies.get(self.cookie, "")):
-            raise Refused(
+            raise HTTPException(
                 401,
                 "the browser must know the token; got none or another. Open the link that was printed at the start.",
             )
+
+
+def _check_csrf(request: Request) -> None:
+    """Refuse what a page of another site makes a browser send (cross-site request forgery)."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if request.method in ("GET", "HEAD"):
+        # Other sites may link to a page, but not fetch or embed anything.
+        foreign = site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate"
+    else:
+        known = site in ("same-origin", "none") if site else origin is not None
+        foreign = not known or (origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""))
+    if foreign:
+        sentence = "the request must come from this server's own pages; got another origin. Open the page."
+        raise HTTPException(403, sentence)
 
 
 def _hostname(host: str) -> str:
@@ -160,7 +156,7 @@ async def _check_length(request: Request, limit: int, receive: Receive) -> None:
         message = await receive()
         n_bytes += len(message.get("body", b""))
         more = message.get("more_body", False)
-    raise Refused(413, _too_large(limit))
+    raise HTTPException(413, _too_large(limit))
 
 
 def _limited(receive: Receive, limit: int) -> Receive:

@@ -149,7 +149,8 @@ class Session:
         """Look for something, with these settings and among these marks."""
         start = time.perf_counter()
         if question.mark is not None:
-            question, query = question._replace(wanted=wanted), query_of_mark(self.catalogue, question.mark)
+            query = query_of_mark(self.catalogue, question.mark)
+            question = question._replace(wanted=wanted)
         else:
             prepared = self._prepared(question.data, settings)
             question = question._replace(settings=settings, wanted=wanted, prepared=prepared, problem="")
