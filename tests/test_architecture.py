@@ -10,6 +10,7 @@ FLOORS = [
     {"errors"},
     {"pages"},
     {"kernels", "slices", "threads"},
+    {"rasters"},
     {"measures", "directions"},
     {"frames"},
     {"alignment", "spaces"},
