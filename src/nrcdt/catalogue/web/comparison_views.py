@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +15,7 @@ from ..model import VERDICTS
 from ..ranking import sizes_agree, stretch
 from ..store import Judgement
 from ..wording import motion, times
-from .forms import read_text
+from .forms import Values, read_text
 from .pictures import FIRST, REACH, SECOND, composed, difference, moved, sheet, tinted
 from .session import Question, Session, Side
 from .views import REFUSED, form_view, page, picture, see_other, session_of
@@ -148,7 +147,7 @@ def layer(request: Request) -> Response:
 
 
 @form_view
-def judge(request: Request, form: FormData) -> Response:
+def judge(request: Request, form: Values) -> Response:
     """Keep a judgement about two marks, or take it back; ask first where another one would be lost."""
     a, b = request.path_params["a"], request.path_params["b"]
     wanted, sure, note = (read_text(form, name) for name in ("verdict", "sure", "note"))

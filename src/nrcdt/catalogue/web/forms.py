@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -32,14 +31,18 @@ class _InMemory(MultiPartParser):
     spool_max_size = MAX_UPLOAD + 1
 
 
-@asynccontextmanager
-async def read_form(request: Request) -> AsyncIterator[FormData]:
-    """Read a form, with few fields, at most one file, and all of it in memory; one without a type is empty."""
+async def read_form(request: Request) -> Values:
+    """Read a form, with few fields, at most one file, and all of it in memory; one without a type is empty.
+
+    Only the content of a picture is kept, under its own name: that of the file is never looked at.
+    """
     form = await _parsed(request) if "content-type" in request.headers else FormData()
-    try:
-        yield form
-    finally:
-        await form.close()
+    values: list[tuple[str, Any]] = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
+    sent = form.get("picture")
+    if isinstance(sent, UploadFile):
+        values.append(("picture", await sent.read()))
+    await form.close()
+    return ImmutableMultiDict(values)
 
 
 async def _parsed(request: Request) -> FormData:
@@ -57,16 +60,10 @@ async def _parsed(request: Request) -> FormData:
     raise HTTPException(400, "the form must be one of this page's own; got another kind. Send it from the page.")
 
 
-def text_fields(form: FormData) -> Values:
-    """Return the fields of a form without its file."""
-    return ImmutableMultiDict([(name, value) for name, value in form.multi_items() if isinstance(value, str)])
-
-
-def read_upload(form: FormData) -> bytes:
-    """Return the bytes of the picture in a form; its name is never looked at."""
-    sent = form.get("picture")
-    data = sent.file.read() if isinstance(sent, UploadFile) else b""
-    if not data:
+def read_upload(values: Values) -> bytes:
+    """Return the bytes of the picture in a form."""
+    data = values.get("picture")
+    if not isinstance(data, bytes) or not data:
         raise InputError("the picture", "hold data", "none", "Choose a file, or drop one on the page.")
     return data
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from starlette.datastructures import FormData, QueryParams
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -97,7 +97,7 @@ def _fields(mark: Mark) -> dict[str, str]:
 
 
 @form_view
-def edit(request: Request, form: FormData) -> Response:
+def edit(request: Request, form: Values) -> Response:
     """Change what is known about a mark."""
     session, mark = session_of(request), _mark(request)
     changes = {name: read_text(form, name) for name in (*METADATA, "dpi") if name in form}

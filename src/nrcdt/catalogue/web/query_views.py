@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ..intake import Settings
 from ..model import Filter
 from ..ranking import write_ink
-from .forms import Values, form_of, read_filter, read_settings, read_upload, text_fields
+from .forms import Values, form_of, read_filter, read_settings, read_upload
 from .session import Question, other_mark
 from .views import UNUSABLE, page, picture_of, queued_view, see_other, session_of, unknown_picture
 
@@ -24,18 +23,17 @@ def _new(request: Request, form: Values, sentence: str = "", status: int = 200) 
 
 
 @queued_view
-def ask(request: Request, form: FormData) -> Response:
+def ask(request: Request, form: Values) -> Response:
     """Take a picture and look for it."""
-    fields = text_fields(form)
     try:
-        question = session_of(request).ask(read_upload(form), read_settings(fields), read_filter(fields))
+        question = session_of(request).ask(read_upload(form), read_settings(form), read_filter(form))
     except ValueError as error:
-        return _new(request, fields, str(error), UNUSABLE)
+        return _new(request, form, str(error), UNUSABLE)
     return see_other(f"/query/{question.key}")
 
 
 @queued_view
-def relatives(request: Request, form: FormData) -> Response:
+def relatives(request: Request, form: Values) -> Response:
     """Look for the relatives of a mark of the catalogue."""
     session = session_of(request)
     question = session.ask_for_relatives(session.mark(request.path_params["uid"]))
@@ -63,13 +61,13 @@ def _answer(request: Request, question: Question, form: Values, sentence: str = 
 
 
 @queued_view
-def again(request: Request, form: FormData) -> Response:
+def again(request: Request, form: Values) -> Response:
     """Look once more, with other settings or among other marks."""
-    question, fields = _question(request), text_fields(form)
+    question = _question(request)
     try:
-        session_of(request).ask_again(question, read_settings(fields), read_filter(fields))
+        session_of(request).ask_again(question, read_settings(form), read_filter(form))
     except ValueError as error:
-        return _answer(request, question, fields, str(error), UNUSABLE)
+        return _answer(request, question, form, str(error), UNUSABLE)
     return see_other(f"/query/{question.key}")
 
 

@@ -6,18 +6,17 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ..ranking import read_ink
-from .forms import read_form
+from .forms import Values, read_form
 from .pictures import FIRST, shown_as, tinted
 from .render import KEEP
 from .session import Session
 
-FormView = Callable[[Request, FormData], Response]
+FormView = Callable[[Request, Values], Response]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 UNUSABLE, REFUSED = 422, 409
@@ -44,8 +43,7 @@ def form_view(view: FormView) -> Endpoint:
     """Read the form of a request, and let a view work on it in a thread."""
 
     async def endpoint(request: Request) -> Response:
-        async with read_form(request) as form:
-            return await run_in_threadpool(view, request, form)
+        return await run_in_threadpool(view, request, await read_form(request))
 
     return endpoint
 
@@ -54,8 +52,10 @@ def queued_view(view: FormView) -> Endpoint:
     """Do the same for a view that searches: few at once, and none while its form is still coming."""
 
     async def endpoint(request: Request) -> Response:
-        async with session_of(request).queue.place() as turn, read_form(request) as form, turn:
-            return await run_in_threadpool(view, request, form)
+        async with session_of(request).queue.place() as turn:
+            form = await read_form(request)
+            async with turn:
+                return await run_in_threadpool(view, request, form)
 
     return endpoint
 
