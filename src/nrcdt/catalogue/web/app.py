@@ -23,7 +23,7 @@ from . import comparison_views, export_views, mark_views, query_views
 from .render import KEEP, Pages
 from .security import HEADERS, Guard
 from .session import Session
-from .views import REFUSED, UNUSABLE
+from .views import REFUSED, UNUSABLE, page
 
 FAILED = "the page must not fail, but it did. What went wrong is on the terminal of the server; please report it."
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -87,7 +87,7 @@ def create_app(
     rendered = Pages(catalogue.path.stem)
     app = Starlette(
         routes=[*ROUTES, Mount("/static", _Kept(packages=[(__package__, "static"), (pages.__name__, "static")]))],
-        middleware=[Middleware(Guard, hosts=hosts, token=token, refusal=rendered.refusal, welcome=rendered.welcome)],
+        middleware=[Middleware(Guard, hosts=hosts, token=token, pages=rendered)],
         exception_handlers=dict.fromkeys((HTTPException, ValueError, Exception), _refusal),
         lifespan=_warm,
     )
@@ -116,6 +116,6 @@ def _refusal(request: Request, error: Exception) -> Response:
         status, sentence = UNUSABLE if request.method == "GET" else REFUSED, str(error)
     else:
         status, sentence, headers = 500, FAILED, HEADERS
-    response: Response = request.app.state.pages.refusal(status, sentence)
+    response = page(request, "error.html", status, sentence=sentence, code=status)
     response.headers.update(headers)
     return response

@@ -72,11 +72,3 @@ class Pages:
     def __call__(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Make a page."""
         return HTMLResponse(self.environment.get_template(template).render(**values), status)
-
-    def refusal(self, status: int, sentence: str) -> HTMLResponse:
-        """Make the page that says what is wrong, and what to do."""
-        return self("error.html", status, sentence=sentence, code=status)
-
-    def welcome(self) -> HTMLResponse:
-        """Make the page for a browser that has just shown the token."""
-        return self("welcome.html")

@@ -45,8 +45,7 @@ class Guard:
     app : what to guard
     hosts : names under which the server may be addressed
     token : secret that a browser has to know; None for none
-    refusal : makes the page that says no, from a status and a sentence
-    welcome : makes the page for a browser that has just shown the token
+    pages : makes a page from a template: the one that says no, and the one for a browser that has shown the token
     """
 
     def __init__(
@@ -54,13 +53,11 @@ class Guard:
         app: ASGIApp,
         hosts: Collection[str],
         token: str | None,
-        refusal: Callable[[int, str], Response],
-        welcome: Callable[[], Response],
+        pages: Callable[..., Response],
     ) -> None:
         self.app = app
         self.hosts = {host.lower() for host in hosts}
-        self.token = token
-        self.refusal, self.welcome = refusal, welcome
+        self.token, self.pages = token, pages
         # Cookies are shared by all ports of a machine, and several catalogues may be served.
         self.cookie = f"nrcdt_{sha256((token or '').encode()).hexdigest()[:8]}"
 
@@ -80,7 +77,8 @@ class Guard:
             self._check_token(request)
             await _check_length(request, limit, receive)
         except HTTPException as refused:
-            await self.refusal(refused.status_code, refused.detail)(scope, receive, send)
+            page = self.pages("error.html", refused.status_code, sentence=refused.detail, code=refused.status_code)
+            await page(scope, receive, send)
             return
         await self.app(scope, _limited(receive, limit), send)
 
@@ -101,7 +99,7 @@ class Guard:
         return hmac.compare_digest(shown.encode(), (self.token or "").encode())
 
     def _entered(self) -> Response:
-        response = self.welcome()
+        response = self.pages("welcome.html")
         response.set_cookie(self.cookie, self.token or "", httponly=True, samesite="strict", path="/")
         return response
 
