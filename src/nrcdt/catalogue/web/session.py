@@ -13,10 +13,10 @@ from ...errors import InputError
 from ...ink import NoInkError
 from ...registration import Registration, register
 from ...slices import Array
-from ..calibration import in_collection, verdict
+from ..catalogue import Answer, answer
 from ..intake import Prepared, Settings
 from ..model import Filter, Mark
-from ..ranking import Hit, Query, Search, ink_of, query_of, query_of_mark
+from ..ranking import SHORTLIST, Hit, Query, Search, ink_of, query_of, query_of_mark
 from ..recent import Recent
 from ..store import Judgement, Store
 from ..workers import Workers
@@ -41,9 +41,7 @@ class Question(NamedTuple):
     ----------
     key : str, opaque name by which it is asked for
     version : str, changes whenever the answer does
-    found : whether the best hit is the mark itself; None where nobody can tell
-    reason : why it is said to be there, or not
-    problem : why no ink was found; `prepared` then holds the picture as it is, and there are no hits
+    problem : why no ink was found; `prepared` then holds the picture as it is, and there is no answer
     """
 
     key: str
@@ -53,11 +51,14 @@ class Question(NamedTuple):
     wanted: Filter = Filter()
     prepared: Prepared | None = None
     version: str = ""
-    hits: tuple[Hit, ...] = ()
-    found: bool | None = None
-    reason: str = ""
+    answer: Answer | None = None
     seconds: float = 0.0
     problem: str = ""
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """Return what was found, best first."""
+        return self.answer.hits if self.answer else ()
 
     @property
     def twin(self) -> str | None:
@@ -173,15 +174,9 @@ class Session:
         return question
 
     def _answered(self, question: Question, query: Query, start: float) -> Question:
-        hits = self.search.query(query, question.wanted, without=question.mark.uid if question.mark else None)
         confidence = question.prepared.confidence if question.prepared else 1.0
-        question = question._replace(
-            version=secrets.token_hex(4),
-            hits=tuple(hits),
-            found=in_collection(self.catalogue, hits, confidence),
-            reason=verdict(self.catalogue, hits, confidence, question.wanted, question.mark),
-            seconds=time.perf_counter() - start,
-        )
+        found = answer(self.search, query, SHORTLIST, question.wanted, confidence=confidence, of=question.mark)
+        question = question._replace(version=secrets.token_hex(4), answer=found, seconds=time.perf_counter() - start)
         self._keep_pairs(question)
         self.questions.put(question.key, question)
         return question
