@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -27,15 +27,6 @@ BESIDE = 340
 # What a form may ask for instead of a verdict.
 NOTE, FORGET = "note", "forget"
 LAYERS = ("a.png", "b.png", "difference.png", "thumb.png")
-
-
-class Place(NamedTuple):
-    """Where a pair stands in the answer to a question: rank, number of hits, and the marks before and after."""
-
-    question: Question
-    rank: int
-    before: str | None
-    after: str | None
 
 
 def choose(request: Request) -> Response:
@@ -79,8 +70,8 @@ def _compare(
         paper=_on_paper(a, b, found),
         judgement=judgement,
         note=note if note is not None else judgement.note if judgement else "",
-        question=session.questions.get(a.key),
-        place=_place(request, b),
+        sent=session.questions.get(a.key),
+        asked=_asked(request, b),
         sentence=sentence,
         confirm=confirm if judgement else "",
     )
@@ -98,15 +89,10 @@ def _judgement(session: Session, a: str, b: str) -> Judgement | None:
     return next((one for one in session.catalogue.judgements(b) if a in (one.a, one.b)), None)
 
 
-def _place(request: Request, b: Side) -> Place | None:
-    session = session_of(request)
-    key = request.query_params.get("of", request.path_params["a"])
-    question = session.questions.get(key)
-    uids = [hit.mark.uid for hit in question.hits] if question else []
-    if question is None or b.key not in uids:
-        return None
-    rank = uids.index(b.key)
-    return Place(question, rank + 1, uids[rank - 1] if rank else None, uids[rank + 1] if rank + 1 < len(uids) else None)
+def _asked(request: Request, b: Side) -> Question | None:
+    """Return the question in whose answer a pair stands, if it is remembered."""
+    question = session_of(request).questions.get(request.query_params.get("of", request.path_params["a"]))
+    return question if question and any(hit.mark.uid == b.key for hit in question.hits) else None
 
 
 def _beside(a: Side, b: Side) -> list[tuple[Side, int, int]]:
