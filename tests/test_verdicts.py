@@ -1,6 +1,6 @@
 import pytest
 
-from nrcdt.paper.results import (
+from nrcdt.paper.cells import (
     ADDED,
     AGREES,
     DIFFERS,
@@ -118,7 +118,7 @@ def test_the_rule_tells_every_slack_and_how_often_the_dataset_is_drawn():
     rule = " ".join(RULE.split())
     assert "the largest of twice the joint standard error, one sample, and one printed digit (0.001)" in rule
     assert f"by more than one printed digit ({LAST_DIGIT:.4f})" in rule
-    draws = {table.dataset: table.n_draws for table in TABLES.values() if table.task == "k-means"}
+    draws = {table.dataset: table.n_draws for table in TABLES.values() if table.experiment == "k-means"}
     assert draws == {"academic": N_SPLITS, "linmnist": N_SPLITS, "polygon": 5, "faust": 1}
     assert "the runs share the draws of the dataset evenly: 20 draws, but 5 of polygons and the one there is of" in rule
 

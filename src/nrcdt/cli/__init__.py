@@ -319,7 +319,7 @@ def _list_tables() -> None:
 
 def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> int:
     """Run tables under a progress bar, say how each did, and return the exit code."""
-    from ..paper.results import NOT_RUN, share_held, summary, wanted_share_holds
+    from ..paper.cells import NOT_RUN, share_held, summary, wanted_share_holds
     from ..paper.run import finish, n_steps, run_table
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())

@@ -9,10 +9,10 @@ from itertools import groupby
 from pathlib import Path
 from string import Template
 
-from . import outline
-from .additions import MEANING
-from .outline import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
-from .results import DIFFERS, NOT_HELD, RULE, Cell, Figure, Result, count
+from . import summaries as outline
+from .cells import DIFFERS, NOT_HELD, RULE, Cell, Figure, Result, count
+from .extra_columns import MEANING
+from .summaries import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
 
 
 def html_report(folder: Path, results: list[Result], about: dict[str, str]) -> str:

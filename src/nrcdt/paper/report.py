@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from . import outline
-from .additions import MEANING
-from .outline import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
+from . import summaries
+from .cells import DIFFERS, NOT_HELD, RULE, Cell, Result, count
+from .extra_columns import MEANING
 from .page import html_report
-from .results import DIFFERS, NOT_HELD, RULE, Cell, Result, count
+from .summaries import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -91,14 +91,14 @@ def write_report(folder: Path, results: list[Result], about: dict[str, str]) -> 
 
 
 def _markdown(results: list[Result], about: dict[str, str]) -> str:
-    cells = outline.all_cells(results)
-    parts = [f"# {outline.headline(cells)}", outline.outcome(cells)]
-    parts.append("\n".join(f"- {name}: {n}" for name, n in outline.counts(cells).items()))
+    cells = summaries.all_cells(results)
+    parts = [f"# {summaries.headline(cells)}", summaries.outcome(cells)]
+    parts.append("\n".join(f"- {name}: {n}" for name, n in summaries.counts(cells).items()))
     parts += ["## The rule", _plain(RULE), _plain(MEANING), _legend(MARKS)]
     parts += ["## Not held", _exceptions(results, NOT_HELD)]
     parts += ["## Baselines that differ", _exceptions(results, DIFFERS)]
     parts.append("## Contents")
-    parts.append("\n".join(f"- [{_plain(r.title)}](#{r.name}): {outline.summary(r)}" for r in results))
+    parts.append("\n".join(f"- [{_plain(r.title)}](#{r.name}): {summaries.summary(r)}" for r in results))
     for result in results:
         parts += _section(result)
     parts += ["## About this run", "\n".join(f"- {_plain(key)}: {_plain(text)}" for key, text in about.items())]
@@ -118,24 +118,24 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _exceptions(results: list[Result], verdict: str) -> str:
-    head, rows = outline.exceptions(results, verdict)
+    head, rows = summaries.exceptions(results, verdict)
     return _table(head, [[_plain(text) for text in (r.title, *entries)] for r, entries in rows]) if rows else "None."
 
 
 def _section(result: Result) -> list[str]:
-    letters = outline.footnotes(result.cells)
+    letters = summaries.footnotes(result.cells)
     parts = [f'<a id="{escape(result.name)}"></a>', f"## {_plain(result.title)}", *map(_plain, result.notes)]
-    for grid in outline.grids(result.cells):
+    for grid in summaries.grids(result.cells):
         found = [[grid.cells.get((row, column), []) for column in grid.columns] for row in grid.rows]
         rows = [
             [_plain(row), *(_cells(result, own, letters) for own in cells)]
             for row, cells in zip(grid.rows, found, strict=True)
         ]
         parts.append(_table(["", *(_heading(grid, column) for column in grid.columns)], rows))
-    parts.append(_plain(outline.comparison(result)))
+    parts.append(_plain(summaries.comparison(result)))
     parts.append(_legend(count(result.cells), timed=result.name == RUN_TIMES))
     parts += [f"[{letter}] {_plain(text)}" for text, letter in letters.items()]
-    parts.append(outline.seconds(result))
+    parts.append(summaries.seconds(result))
     captions = {figure.name: _plain(figure.caption) for figure in result.figures}
     return parts + [f"![{caption}]({name}.png)\n\n{caption}" for name, caption in captions.items()]
 
@@ -149,7 +149,7 @@ def _cells(result: Result, cells: list[Cell], letters: dict[str, str]) -> str:
 
 
 def _cell(result: Result, cell: Cell, letters: dict[str, str]) -> str:
-    texts = outline.shown(result, cell)
+    texts = summaries.shown(result, cell)
     printed = f"({texts.printed})" if texts.printed else ""
     note = f"[{letters[cell.note]}]" if cell.note else ""
     return " ".join(filter(None, [texts.measured + texts.std, printed, texts.ratio, MARKS[cell.verdict], note]))

@@ -1,15 +1,15 @@
 """Every table of the numerical section as data: what is computed, and what is printed.
 
 The printed numbers stand in plain text, one line per row. Leading columns named in `KEYS` tell the row; a dash stands
-for "any". The other columns are named as in `columns`. ``0.331±0.016`` is a mean and a standard deviation over splits;
-a question mark marks what breaks its own column and must be a misprint.
+for "any". The other columns are named as in `column_names`. ``0.331±0.016`` is a mean and a standard deviation over
+splits; a question mark marks what breaks its own column and must be a misprint.
 """
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from .additions import added_columns
+from .extra_columns import added_columns
 
 KEYS = ("train", "angles", "directions", "rotations", "score")
 MISPRINT = "breaks its own column in the paper: surely a misprint, kept as printed"
@@ -49,7 +49,7 @@ class Table(NamedTuple):
 
     name: str
     title: str
-    task: Literal["nearest template", "nearest neighbour", "svm", "k-means", "run times"]
+    experiment: Literal["nearest template", "nearest neighbour", "svm", "k-means", "run times"]
     dataset: str
     n_samples: int
     quick_samples: int

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .results import (
+from .cells import (
     ADDED,
     AGREES,
     DIFFERS,
