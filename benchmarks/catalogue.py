@@ -22,12 +22,12 @@ import httpx
 import numpy as np
 from PIL import Image
 
-from nrcdt.catalogue.adding import add
-from nrcdt.catalogue.generate import generate
 from nrcdt.catalogue.importers import listed
-from nrcdt.catalogue.prepare import Settings, prepare
+from nrcdt.catalogue.ingest import add
+from nrcdt.catalogue.intake import Settings, prepare
 from nrcdt.catalogue.ranking import Search, query_of
-from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue.store import Store
+from nrcdt.catalogue.synthetic import generate
 from nrcdt.catalogue.workers import Workers
 from nrcdt.datasets import distorted, photograph, watermarks
 from run import machine_facts
@@ -112,7 +112,7 @@ def first_paint(address):
 
 
 def search_alone(path, data, repeats, n_registered):
-    with Catalogue(path, readonly=True) as catalogue:
+    with Store(path, readonly=True) as catalogue:
         began = time.perf_counter()
         search = Search(catalogue)
         search.index.held()
@@ -140,7 +140,7 @@ def adding(folder, n_drawings):
         Image.fromarray(np.rint(255 * (1 - copy)).astype(np.uint8)).save(motif / f"{n}.png")
     rates = {}
     for name, settings in (("drawings", Settings(ink=False)), ("photographs", Settings())):
-        with Workers(1) as workers, Catalogue(folder / f"{name}.db", create=True) as catalogue:
+        with Workers(1) as workers, Store(folder / f"{name}.db", create=True) as catalogue:
             workers.prepare((motif / f"{n}.png").read_bytes(), settings)
             began = time.perf_counter()
             count = add(catalogue, listed(folder / "scans"), settings, workers, report=print)

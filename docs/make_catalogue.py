@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nrcdt.catalogue.evaluation import photograph_of
 from nrcdt.catalogue.ranking import read_ink
-from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue.store import Store
 from nrcdt.datasets import data_folder
 
 HERE = Path(__file__).parent
@@ -54,7 +54,7 @@ def main():
             print(text, flush=True)
             (HERE / "catalogue" / f"{key}.txt").write_text(text)
             if key == "add":
-                with Catalogue(folder / "briquet.db") as catalogue:
+                with Store(folder / "briquet.db") as catalogue:
                     ink = read_ink(catalogue.picture(catalogue.find(PHOTOGRAPHED).uid, "mark"))
                 (folder / "photograph.png").write_bytes(photograph_of(ink, 1))
 

@@ -3,11 +3,11 @@
 import numpy as np
 from PIL import Image
 
-from nrcdt.catalogue.adding import record_of
 from nrcdt.catalogue.importers import Entry
-from nrcdt.catalogue.prepare import Settings, prepare
+from nrcdt.catalogue.ingest import record_of
+from nrcdt.catalogue.intake import Settings, prepare
 from nrcdt.catalogue.ranking import write_ink
-from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue.store import Store
 from nrcdt.datasets import distorted, watermarks
 
 DRAWING = Settings(ink=False)
@@ -40,7 +40,7 @@ def write_folder(folder, pairs):
 
 def make(path, pairs, **metadata):
     """A catalogue of marks, without worker processes."""
-    catalogue = Catalogue(path, create=True)
+    catalogue = Store(path, create=True)
     with catalogue.transaction():
         for name, image in pairs:
             entry = Entry(path.parent / f"{name}.png", name, name.rsplit("-", 1)[0], **metadata)

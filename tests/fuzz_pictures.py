@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from nrcdt.catalogue.prepare import Prepared, Settings
+from nrcdt.catalogue.intake import Prepared, Settings
 from nrcdt.catalogue.workers import Workers
 
 EDGES = [0, 1, 2, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 2**31 - 1, 2**31, 2**32 - 1]

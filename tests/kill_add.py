@@ -14,8 +14,8 @@ from contextlib import closing
 from pathlib import Path
 
 import catalogues
-from nrcdt.catalogue import keeping
-from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue import maintenance
+from nrcdt.catalogue.store import Store
 
 N_MARKS = 240
 
@@ -63,14 +63,14 @@ def run(n_kills, folder, seed=0):
         assert before <= seen <= after, f"kill {kill} lost marks"
         n_half_way += 0 < len(after) < N_MARKS
         if path.is_file() and after:
-            with Catalogue(path) as catalogue:
-                assert list(keeping.verify(catalogue)) == [], f"kill {kill} damaged the catalogue"
+            with Store(path) as catalogue:
+                assert list(maintenance.verify(catalogue)) == [], f"kill {kill} damaged the catalogue"
     with start(path, scans) as process:
         _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors.decode()
-    with Catalogue(path) as catalogue:
+    with Store(path) as catalogue:
         assert len(catalogue) == N_MARKS
-        assert list(keeping.verify(catalogue)) == []
+        assert list(maintenance.verify(catalogue)) == []
     return n_half_way
 
 

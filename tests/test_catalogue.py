@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 import catalogues
-from nrcdt.catalogue import adding, database, keeping
+from nrcdt.catalogue import database, ingest, maintenance
 from nrcdt.catalogue.clusters import clusters
+from nrcdt.catalogue.dates import years
 from nrcdt.catalogue.importers import Entry, listed
 from nrcdt.catalogue.index import Index
-from nrcdt.catalogue.marks import Filter, years
-from nrcdt.catalogue.prepare import BLOCKS, SETTINGS, Settings
+from nrcdt.catalogue.intake import BLOCKS, SETTINGS, Settings
+from nrcdt.catalogue.model import Filter
 from nrcdt.catalogue.ranking import Search, query_of_mark
-from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue.store import Store
 from nrcdt.catalogue.workers import Workers
 
 PAIRS = catalogues.marks(4, 1)
@@ -140,7 +141,7 @@ def test_edits_and_removals(catalogue):
     catalogue.remove([uid])
     assert len(catalogue) == 7
     assert catalogue.judgements() == []
-    assert list(keeping.verify(catalogue)) == []
+    assert list(maintenance.verify(catalogue)) == []
 
 
 def test_resolutions_are_edited_as_dpi(catalogue):
@@ -164,7 +165,7 @@ def test_a_copy_of_the_file_has_the_latest_edits(catalogue, tmp_path):
     catalogue.judge(a, b, "similar")
     catalogue.edit(c, {"note": "torn"})
     shutil.copy(tmp_path / "marks.db", tmp_path / "copy.db")
-    with Catalogue(tmp_path / "copy.db") as copy:
+    with Store(tmp_path / "copy.db") as copy:
         assert len(copy.judgements()) == 1
         assert copy.mark(c).note == "torn"
 
@@ -208,13 +209,13 @@ def test_the_index_follows_the_catalogue_but_not_judgements(catalogue, tmp_path)
     a, b = (mark.uid for mark in catalogue.marks()[:2])
     catalogue.judge(a, b, "similar")
     assert index.held() is held
-    with Catalogue(tmp_path / "marks.db") as other:  # as another program would
+    with Store(tmp_path / "marks.db") as other:  # as another program would
         other.remove([a])
     assert len(index.held().ids) == 7
 
 
 def test_an_empty_catalogue_has_no_neighbours(tmp_path):
-    with Catalogue(tmp_path / "empty.db", create=True) as catalogue:
+    with Store(tmp_path / "empty.db", create=True) as catalogue:
         assert len(Index(catalogue).nearest(np.zeros(sum(BLOCKS), np.float32), 3).ids) == 0
 
 
@@ -246,9 +247,9 @@ def test_adding_skips_what_is_unchanged_and_keeps_what_people_wrote(tmp_path, wo
     problems = []
 
     def add(**options):
-        return adding.add(catalogue, listed(scans), Settings(ink=False), workers, report=problems.append, **options)
+        return ingest.add(catalogue, listed(scans), Settings(ink=False), workers, report=problems.append, **options)
 
-    with Catalogue(tmp_path / "marks.db", create=True) as catalogue:
+    with Store(tmp_path / "marks.db", create=True) as catalogue:
         assert add() == (8, 0, 0, 0, 0, 0)
         assert add() == (0, 0, 8, 0, 0, 0)
         mark = catalogue.find("anchor-0")
@@ -266,7 +267,7 @@ def test_adding_skips_what_is_unchanged_and_keeps_what_people_wrote(tmp_path, wo
         assert len(catalogue.judgements(mark.uid)) == 1
         assert add(keep=True) == (0, 8, 0, 1, 1, 0)
         assert catalogue.picture(mark.uid, "original") == (scans / "crown" / "crown-0.png").read_bytes()
-        assert list(keeping.verify(catalogue)) == []
+        assert list(maintenance.verify(catalogue)) == []
 
 
 def test_corrections_of_a_table_reach_the_catalogue_but_not_what_people_edited(tmp_path, workers):
@@ -276,9 +277,9 @@ def test_corrections_of_a_table_reach_the_catalogue_but_not_what_people_edited(t
     def add(text):
         table.write_text(text and f"path,name,date,place,dpi,shelf\ncrown/crown-0.png,{text}\n")
         source = listed(table if text else scans)
-        return adding.add(catalogue, source, Settings(ink=False), workers, report=lambda problem: None)._asdict()
+        return ingest.add(catalogue, source, Settings(ink=False), workers, report=lambda problem: None)._asdict()
 
-    with Catalogue(tmp_path / "marks.db", create=True) as catalogue:
+    with Store(tmp_path / "marks.db", create=True) as catalogue:
         assert add(",1450,Basel,,")["added"] == 1
         (mark,) = catalogue.marks()
         assert (mark.name, mark.motif, mark.dpi, mark.extra) == ("crown-0", "", None, {})
@@ -301,13 +302,13 @@ def test_corrections_of_a_table_reach_the_catalogue_but_not_what_people_edited(t
 
 def test_catalogues_of_before_learn_what_is_new(tmp_path, workers):
     scans = catalogues.write_folder(tmp_path / "scans", PAIRS[:2])
-    with Catalogue(tmp_path / "marks.db", create=True) as catalogue:
-        adding.add(catalogue, listed(scans / "anchor"), Settings(ink=False), workers, report=print)
+    with Store(tmp_path / "marks.db", create=True) as catalogue:
+        ingest.add(catalogue, listed(scans / "anchor"), Settings(ink=False), workers, report=print)
         with catalogue.transaction():
             for mark in catalogue.marks():  # stamps had one line only
                 catalogue.correct(mark, {}, catalogue.stamps()[mark.source].partition("\n")[0])
         catalogue.edit(catalogue.find("anchor-0").uid, {"motif": "fluke"})
-        count = adding.add(catalogue, listed(scans), Settings(ink=False), workers, report=print)
+        count = ingest.add(catalogue, listed(scans), Settings(ink=False), workers, report=print)
         assert (count.replaced, count.corrected, count.unchanged) == (0, 1, 1)
         assert [mark.motif for mark in catalogue.marks()] == ["anchor", "fluke"]
 
@@ -323,21 +324,21 @@ def test_the_same_file_under_two_paths_is_found(tmp_path):
 
 def test_two_programs_may_add_the_same_folder(tmp_path, workers):
     scans = catalogues.write_folder(tmp_path / "scans", PAIRS[:3])
-    with Catalogue(tmp_path / "marks.db", create=True) as ours, Catalogue(tmp_path / "marks.db") as theirs:
-        late = adding._Adding(theirs, Settings(ink=False), False, print, lambda: None)  # has looked at the empty file
-        assert adding.add(ours, listed(scans), Settings(ink=False), workers, report=print).added == 3
+    with Store(tmp_path / "marks.db", create=True) as ours, Store(tmp_path / "marks.db") as theirs:
+        late = ingest._Adding(theirs, Settings(ink=False), False, print, lambda: None)  # has looked at the empty file
+        assert ingest.add(ours, listed(scans), Settings(ink=False), workers, report=print).added == 3
         for key, data, settings in late.jobs(listed(scans)):
             late.take(key, workers.prepare(data(), settings))
         late.flush()
         assert len(ours) == 3
-        assert list(keeping.verify(ours)) == []
+        assert list(maintenance.verify(ours)) == []
 
 
 def test_a_file_that_vanishes_is_reported(tmp_path, workers):
     problems = []
-    with Catalogue(tmp_path / "marks.db", create=True) as catalogue:
+    with Store(tmp_path / "marks.db", create=True) as catalogue:
         items = [Entry(tmp_path / "gone.png", "gone")]
-        count = adding.add(catalogue, items, Settings(), workers, report=problems.append)
+        count = ingest.add(catalogue, items, Settings(), workers, report=problems.append)
     assert count.failed == 1
     assert "gone.png" in problems[0].file
 
@@ -349,14 +350,14 @@ def test_features_of_other_settings_are_refused_until_renewed(catalogue, workers
         for number in catalogue.ids():
             catalogue.set_vector(number, np.zeros(8))
     for use in (
-        lambda: adding.add(catalogue, [], Settings(), workers, report=print),
+        lambda: ingest.add(catalogue, [], Settings(), workers, report=print),
         lambda: Index(catalogue).held(),
-        lambda: keeping.merge(catalogue, catalogue),
+        lambda: maintenance.merge(catalogue, catalogue),
     ):
         with pytest.raises(ValueError, match=r"settings of this nrcdt, .* got .*'n_quantiles': 8.* add .* --renew"):
             use()
     catalogue.set_about("strangers", {"marks": 8, "scores": [1.0]})
-    assert adding.renew(catalogue) == 8
+    assert ingest.renew(catalogue) == 8
     assert catalogue.about("strangers") is None
     np.testing.assert_array_equal(catalogue.vector(catalogue.marks()[0].uid), before)
     Index(catalogue).held()
@@ -369,15 +370,15 @@ def test_tables_for_other_programs(catalogue, tmp_path):
     catalogue.edit(catalogue.find("anchor-0").uid, {"name": "=cmd()"})
     a, b = (mark.uid for mark in catalogue.marks(Filter(motif=("anchor",))))
     catalogue.judge(a, b, "identical", "sure")
-    assert keeping.export(catalogue, tmp_path / "all.csv") == 8
+    assert maintenance.export(catalogue, tmp_path / "all.csv") == 8
     text = (tmp_path / "all.csv").read_text()
     assert text.count("\n") == 9
     assert "'=cmd()" in text
-    assert keeping.export(catalogue, tmp_path / "some.json", Filter(motif=("anchor",))) == 2
+    assert maintenance.export(catalogue, tmp_path / "some.json", Filter(motif=("anchor",))) == 2
     values = json.loads((tmp_path / "some.json").read_text())
     assert [mark["judgements"][0]["note"] for mark in values] == ["sure", "sure"]
     with pytest.raises(ValueError, match=r"the table must end in .csv or .json; got 'all.xlsx'"):
-        keeping.export(catalogue, tmp_path / "all.xlsx")
+        maintenance.export(catalogue, tmp_path / "all.xlsx")
     assert sorted(path.name for path in tmp_path.iterdir() if "marks.db" not in path.name) == ["all.csv", "some.json"]
 
 
@@ -386,24 +387,24 @@ def test_tables_keep_the_columns_that_came_in(catalogue, tmp_path):
     with catalogue.transaction():
         catalogue.correct(first, {"extra": {"IDmotif": "4,2", "note": "from the table"}, "mm_per_pixel": 0.1})
         catalogue.correct(second, {"extra": {"IDwmarks": "17"}})
-    keeping.export(catalogue, tmp_path / "all.CSV")
+    maintenance.export(catalogue, tmp_path / "all.CSV")
     rows = {row["uid"]: row for row in csv.DictReader((tmp_path / "all.CSV").read_text("utf-8-sig").splitlines())}
     columns = ("IDmotif", "IDwmarks", "note", "note (table)", "dpi")
     assert [rows[first.uid][name] for name in columns] == ["4,2", "", "", "from the table", "254.0"]
     assert [rows[second.uid][name] for name in columns] == ["", "17", "", "", ""]
     with pytest.raises(ValueError, match=r"the table must be a new file; got .*all.CSV, which exists. Choose another"):
-        keeping.export(catalogue, tmp_path / "all.CSV")
-    assert keeping.export(catalogue, tmp_path / "all.CSV", Filter(motif=("anchor",)), force=True) == 2
+        maintenance.export(catalogue, tmp_path / "all.CSV")
+    assert maintenance.export(catalogue, tmp_path / "all.CSV", Filter(motif=("anchor",)), force=True) == 2
     assert (tmp_path / "all.CSV").read_text().count("\n") == 3
 
 
 def test_a_backup_is_the_whole_catalogue(catalogue, tmp_path):
-    keeping.backup(catalogue, tmp_path / "copy.db")
-    with Catalogue(tmp_path / "copy.db", readonly=True) as copy:
+    maintenance.backup(catalogue, tmp_path / "copy.db")
+    with Store(tmp_path / "copy.db", readonly=True) as copy:
         assert copy.marks() == catalogue.marks()
-        assert list(keeping.verify(copy)) == []
+        assert list(maintenance.verify(copy)) == []
     with pytest.raises(ValueError, match=r"the backup must be a new file; got .*copy.db, which exists"):
-        keeping.backup(catalogue, tmp_path / "copy.db")
+        maintenance.backup(catalogue, tmp_path / "copy.db")
 
 
 def test_merging(tmp_path):
@@ -414,23 +415,23 @@ def test_merging(tmp_path):
         a, b = theirs.marks()[0].uid, theirs.marks()[1].uid
         theirs.judge(a, b, "similar")
         common = {mark.uid for mark in ours.marks()} & {mark.uid for mark in theirs.marks()}
-        assert keeping.merge(ours, theirs) == (len(theirs) - len(common), len(common), 0, 1, [])
+        assert maintenance.merge(ours, theirs) == (len(theirs) - len(common), len(common), 0, 1, [])
         assert {mark.uid for mark in theirs.marks()} <= {mark.uid for mark in ours.marks()}
         assert len(ours.judgements()) == 1
-        assert keeping.merge(ours, theirs) == (0, len(theirs), 0, 0, [])
-        assert list(keeping.verify(ours)) == []
+        assert maintenance.merge(ours, theirs) == (0, len(theirs), 0, 0, [])
+        assert list(maintenance.verify(ours)) == []
 
 
 def test_merging_takes_over_what_a_colleague_wrote(catalogue, tmp_path):
-    keeping.backup(catalogue, tmp_path / "copy.db")
-    with Catalogue(tmp_path / "copy.db") as theirs:
+    maintenance.backup(catalogue, tmp_path / "copy.db")
+    with Store(tmp_path / "copy.db") as theirs:
         a, b, c = (mark.uid for mark in catalogue.marks()[:3])
         theirs.edit(a, {"note": "torn", "place": "Bern", "dpi": "300"})
         for one, other, verdict in ((a, b, "identical"), (a, c, "similar")):
             theirs.judge(one, other, verdict)
         catalogue.judge(a, b, "different", "sure")
         name = catalogue.mark(a).name
-        found = keeping.merge(catalogue, theirs)
+        found = maintenance.merge(catalogue, theirs)
         assert found[:4] == (0, 8, 1, 1)
         assert found.conflicts == [
             f"{a} ({name}): place is 'Basel' here and 'Bern' there",
@@ -440,7 +441,7 @@ def test_merging_takes_over_what_a_colleague_wrote(catalogue, tmp_path):
         assert (mark.note, mark.place, mark.dpi) == ("torn", "Basel", 300)
         assert catalogue.count(Filter(text="torn")) == 1
         assert sorted(one.verdict for one in catalogue.judgements(a)) == ["different", "similar"]
-        assert keeping.merge(catalogue, theirs)[:4] == (0, 8, 0, 0)
+        assert maintenance.merge(catalogue, theirs)[:4] == (0, 8, 0, 0)
 
 
 def test_a_file_of_the_same_name_from_elsewhere_does_not_replace_ours(tmp_path):
@@ -448,17 +449,17 @@ def test_a_file_of_the_same_name_from_elsewhere_does_not_replace_ours(tmp_path):
         catalogues.make(tmp_path / "a.db", [("crown-0", PAIRS[0][1])]) as ours,
         catalogues.make(tmp_path / "b.db", [("crown-0", PAIRS[2][1])]) as theirs,
     ):
-        assert keeping.merge(ours, theirs) == (1, 0, 0, 0, [])
+        assert maintenance.merge(ours, theirs) == (1, 0, 0, 0, [])
         sources = sorted(mark.source for mark in ours.marks())
         assert sources[0] == ""
         assert any("merged from" in mark.extra for mark in ours.marks())
 
 
 def test_numbers(catalogue):
-    found = keeping.stats(catalogue)
+    found = maintenance.stats(catalogue)
     assert (found["marks"], found["motifs"], found["dated"], found["with a scale"]) == (8, 4, 8, 0)
     assert found["methods"] == {"tracing": 8}
-    assert len(keeping.missing_files(catalogue)) == 8
+    assert len(maintenance.missing_files(catalogue)) == 8
 
 
 @pytest.mark.parametrize(
@@ -471,10 +472,10 @@ def test_numbers(catalogue):
     ],
 )
 def test_damage_is_found_and_named(catalogue, tmp_path, damage, fault):
-    assert list(keeping.verify(catalogue)) == []
+    assert list(maintenance.verify(catalogue)) == []
     with sqlite3.connect(tmp_path / "marks.db") as db:
         db.execute(damage)
-    (found,) = keeping.verify(catalogue)
+    (found,) = maintenance.verify(catalogue)
     assert found.startswith(catalogue.numbered([1])[0].uid)
     assert re.search(fault, found), found
 
@@ -487,14 +488,14 @@ def test_whoever_meets_damage_names_the_mark_and_the_way_out(catalogue, tmp_path
     for use in (catalogue.vectors, lambda: catalogue.vector(mark.uid), lambda: list(catalogue.records())):
         with pytest.raises(ValueError, match=f"the features of {damaged} verify"):
             use()
-    (found,) = keeping.verify(catalogue)
+    (found,) = maintenance.verify(catalogue)
     assert "the features must be 288 finite numbers; got 1.25. Its picture is gone" in found
-    adding.renew(catalogue)
-    assert list(keeping.verify(catalogue)) == []
+    ingest.renew(catalogue)
+    assert list(maintenance.verify(catalogue)) == []
     with sqlite3.connect(tmp_path / "marks.db") as db:
         db.execute("UPDATE pictures SET mark = x'00' WHERE id = 1")
     with pytest.raises(ValueError, match=f"the ink of {mark.uid} .* got damaged bytes. Read it again .* remove"):
-        adding.renew(catalogue)
+        ingest.renew(catalogue)
     with pytest.raises(ValueError, match=f"the ink of {mark.uid} .* got damaged bytes"):
         query_of_mark(catalogue, mark)
 
@@ -515,16 +516,16 @@ def test_a_damaged_mark_does_not_hide_the_others(catalogue, tmp_path):
 
 def test_no_catalogue_and_other_files(tmp_path):
     with pytest.raises(ValueError, match=r"the catalogue must exist; got .*none.db. Make it with: nrcdt catalogue add"):
-        Catalogue(tmp_path / "none.db")
+        Store(tmp_path / "none.db")
     with pytest.raises(ValueError, match="a file in a folder that exists"):
-        Catalogue(tmp_path / "nowhere" / "a.db", create=True)
+        Store(tmp_path / "nowhere" / "a.db", create=True)
     (tmp_path / "text.db").write_text("no database, but a long enough text to be taken for one" * 20)
     with pytest.raises(ValueError, match=r"must be a whole catalogue of nrcdt; got .*text.db"):
-        Catalogue(tmp_path / "text.db")
+        Store(tmp_path / "text.db")
     with sqlite3.connect(tmp_path / "other.db") as db:
         db.execute("CREATE TABLE other (a)")
     with pytest.raises(ValueError, match=r"must be one of nrcdt; got .*other.db, which is another kind of database"):
-        Catalogue(tmp_path / "other.db")
+        Store(tmp_path / "other.db")
     assert (tmp_path / "text.db").read_text().startswith("no database")
 
 
@@ -533,12 +534,12 @@ def test_a_newer_format_is_refused_and_left_alone(catalogue, tmp_path):
     with sqlite3.connect(tmp_path / "marks.db") as db:
         db.execute(f"PRAGMA user_version = {database.FORMAT + 1}")
     with pytest.raises(ValueError, match=f"of format {database.FORMAT} or older; .* format 2. It was made by a newer"):
-        Catalogue(tmp_path / "marks.db")
+        Store(tmp_path / "marks.db")
 
 
 def test_a_readonly_catalogue_can_be_read_but_not_changed(catalogue, tmp_path):
     uid = catalogue.marks()[0].uid
-    with Catalogue(tmp_path / "marks.db", readonly=True) as other:
+    with Store(tmp_path / "marks.db", readonly=True) as other:
         assert len(other) == 8
         with pytest.raises(ValueError, match=r"the catalogue must be writable; got .*marks.db, which is read-only"):
             other.remove([uid])
@@ -550,7 +551,7 @@ def test_a_catalogue_in_a_readonly_folder_can_be_read(catalogue, tmp_path):
     catalogue.close()
     tmp_path.chmod(0o555)
     try:
-        with Catalogue(tmp_path / "marks.db", readonly=True) as other:
+        with Store(tmp_path / "marks.db", readonly=True) as other:
             assert len(other) == 8
     finally:
         tmp_path.chmod(0o755)
@@ -567,7 +568,7 @@ def test_two_writers_wait_for_each_other(catalogue, tmp_path):
     holder = threading.Thread(target=hold)
     holder.start()
     entered.wait(10)
-    with Catalogue(tmp_path / "marks.db") as other:
+    with Store(tmp_path / "marks.db") as other:
         threading.Timer(0.3, release.set).start()
         other.edit(uid, {"note": "second"})
     holder.join()
@@ -577,7 +578,7 @@ def test_two_writers_wait_for_each_other(catalogue, tmp_path):
 def test_a_writer_that_never_gets_its_turn_says_so(catalogue, tmp_path, monkeypatch):
     monkeypatch.setattr(database, "PATIENCE", 0.05)
     with (
-        Catalogue(tmp_path / "marks.db") as other,
+        Store(tmp_path / "marks.db") as other,
         catalogue.transaction(),
         pytest.raises(ValueError, match=r"the catalogue must be free; got .* which another program is writing"),
     ):
@@ -599,6 +600,6 @@ def test_a_full_disk_loses_nothing(catalogue, tmp_path):
         put_all(catalogue, more)
     catalogue.rows("PRAGMA max_page_count = 100000")
     assert len(catalogue) == 8
-    assert list(keeping.verify(catalogue)) == []
+    assert list(maintenance.verify(catalogue)) == []
     put_all(catalogue, more)
     assert len(catalogue) == 16

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 import catalogues
 import kill_add
 from nrcdt import cli
-from nrcdt.catalogue import adding, calibration, evaluation, workers
-from nrcdt.catalogue.prepare import prepare
+from nrcdt.catalogue import calibration, evaluation, ingest, workers
+from nrcdt.catalogue.intake import prepare
 from nrcdt.catalogue.ranking import Search, query_of, query_of_mark, write_ink
-from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue.store import Store
 from nrcdt.datasets import distorted
 
 PAIRS = catalogues.marks(12, 1, size=96)
@@ -131,7 +131,7 @@ def test_the_other_commands(path, tmp_path):
 
 def test_verify_names_damage_and_missing_files(path, tmp_path):
     run("backup", path, tmp_path / "copy.db")
-    with Catalogue(tmp_path / "copy.db") as catalogue, catalogue.transaction():
+    with Store(tmp_path / "copy.db") as catalogue, catalogue.transaction():
         catalogue.set_vector(1, np.zeros(3))
     result = run("verify", tmp_path / "copy.db")
     assert result.exit_code == 1
@@ -152,7 +152,7 @@ def test_following_verify_mends_the_catalogue(path, tmp_path):
     for command in commands:
         assert "0 added, 1 replaced, 0 unchanged" in run(*shlex.split(command), "--jobs", 1).output
     assert "24 marks checked, 0 faults" in run("verify", copy).output
-    with Catalogue(copy) as catalogue, Catalogue(path) as before:
+    with Store(copy) as catalogue, Store(path) as before:
         for number in (1, 2):
             (mark,), (old,) = catalogue.numbered([number]), before.numbered([number])
             assert mark == old._replace(note="torn", added=mark.added)
@@ -162,11 +162,11 @@ def test_following_verify_mends_the_catalogue(path, tmp_path):
 def test_features_computed_again_are_calibrated_again(path, tmp_path):
     copy = tmp_path / "copy.db"
     run("backup", path, copy)
-    with Catalogue(copy) as catalogue:
+    with Store(copy) as catalogue:
         strangers = catalogue.about("strangers")
         catalogue.set_about("strangers", strangers | {"scores": [0.0]})
     assert run("add", copy, "--renew").exit_code == 0
-    with Catalogue(copy) as catalogue:
+    with Store(copy) as catalogue:
         assert catalogue.about("strangers") == strangers
 
 
@@ -174,12 +174,12 @@ def test_features_computed_again_are_calibrated_again(path, tmp_path):
 def unread(monkeypatch):
     """No picture is read: whoever adds gets a count at once."""
     monkeypatch.setattr(workers, "Workers", lambda n: contextlib.nullcontext())
-    monkeypatch.setattr(adding, "add", lambda *args, **options: adding.Count(added=1, corrected=2))
+    monkeypatch.setattr(ingest, "add", lambda *args, **options: ingest.Count(added=1, corrected=2))
 
 
 def test_adding_tells_odd_cells_dates_and_doubles(path, tmp_path, unread):
     run("backup", path, tmp_path / "copy.db")
-    with Catalogue(tmp_path / "copy.db") as catalogue, catalogue.transaction():
+    with Store(tmp_path / "copy.db") as catalogue, catalogue.transaction():
         record = next(catalogue.records())
         catalogue.put(record._replace(mark=record.mark._replace(uid="other", source="/elsewhere.png")))
     (tmp_path / "a.png").touch()
@@ -197,7 +197,7 @@ def test_an_interrupted_add_says_what_is_in(path, folder, monkeypatch, unread):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(adding, "add", interrupted)
+    monkeypatch.setattr(ingest, "add", interrupted)
     result = run("add", path, folder / "scans")
     assert result.exit_code == 130
     assert re.search(r"Interrupted: 24 marks are in .*marks.db. The same command goes on from here.", result.output)
@@ -227,7 +227,7 @@ def test_a_picture_by_itself_and_a_part_of_it(folder, tmp_path):
     picture = folder / "scans" / "crown" / "crown-0.png"
     result = run("add", tmp_path / "one.db", picture, "--drawing", "--jobs", 1, "--crop", 0, 0, 96, 60)
     assert "1 added, 0 replaced" in result.output, result.output
-    with Catalogue(tmp_path / "one.db") as catalogue:
+    with Store(tmp_path / "one.db") as catalogue:
         (mark,) = catalogue.marks()
     assert mark.settings["crop"] == [0, 0, 96, 60]
     assert mark.mark_height < 62
@@ -293,7 +293,7 @@ def test_eval_of_marks_without_relatives(tmp_path):
 
 
 def test_registration_brings_the_identical_mark_to_the_front(path):
-    with Catalogue(path, readonly=True) as catalogue:
+    with Store(path, readonly=True) as catalogue:
         search = Search(catalogue, n_jobs=1)
         for mark in catalogue.marks()[::6]:
             hits = search.query(query_of_mark(catalogue, mark), n=24)
@@ -336,7 +336,7 @@ def test_without_calibration_nothing_is_claimed(tmp_path):
 
 
 def test_strangers_leave_out_relatives(path):
-    with Catalogue(path) as catalogue:
+    with Store(path) as catalogue:
         scores = calibration.calibrate(Search(catalogue, n_jobs=1))
         assert len(scores) == 24
         assert scores.min() > 0.5  # copies of a mark score far less, and are not among them

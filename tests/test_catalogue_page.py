@@ -19,10 +19,10 @@ pytest.importorskip("multipart", reason="needs the extra `catalogue`")
 import uvicorn
 from playwright.sync_api import sync_playwright
 
-from nrcdt.catalogue.adding import add
 from nrcdt.catalogue.importers import listed
-from nrcdt.catalogue.prepare import Settings
-from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue.ingest import add
+from nrcdt.catalogue.intake import Settings
+from nrcdt.catalogue.store import Store
 from nrcdt.catalogue.web import create_app
 from nrcdt.catalogue.workers import Workers
 from nrcdt.datasets import distorted, watermarks
@@ -65,7 +65,7 @@ def workers():
 
 @pytest.fixture(scope="module")
 def catalogue(folder, workers):
-    with Catalogue(folder / "Marks.db", create=True) as catalogue:
+    with Store(folder / "Marks.db", create=True) as catalogue:
         add(catalogue, listed(folder / "marks.csv"), Settings(ink=False), workers, report=pytest.fail)
         yield catalogue
 

@@ -8,9 +8,9 @@ import catalogues
 from nrcdt import cli
 from nrcdt.catalogue import evaluation
 from nrcdt.catalogue.calibration import in_collection, verdict
-from nrcdt.catalogue.marks import Filter
+from nrcdt.catalogue.model import Filter
 from nrcdt.catalogue.ranking import Search, query_of_mark
-from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue.store import Store
 
 PAIRS = catalogues.marks(6, 1, size=96)
 STRANGERS = {"marks": 12, "scores": [1.0 + n / 100 for n in range(25)]}
@@ -36,7 +36,7 @@ def picture(path):
 
 @pytest.fixture
 def catalogue(path):
-    with Catalogue(path) as catalogue:
+    with Store(path) as catalogue:
         yield catalogue
 
 

@@ -24,11 +24,11 @@ pytest.importorskip("httpx", reason="starlette's test client needs httpx")
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
-from nrcdt.catalogue import calibration, describe
-from nrcdt.catalogue.adding import add
+from nrcdt.catalogue import calibration, wording
 from nrcdt.catalogue.importers import listed
-from nrcdt.catalogue.prepare import Settings
-from nrcdt.catalogue.store import Catalogue
+from nrcdt.catalogue.ingest import add
+from nrcdt.catalogue.intake import Settings
+from nrcdt.catalogue.store import Store
 from nrcdt.catalogue.web import create_app, pictures, server
 from nrcdt.catalogue.web.forms import MAX_CHOICES, MAX_FIELDS
 from nrcdt.catalogue.web.recent import Recent, Turns
@@ -74,7 +74,7 @@ def folder(tmp_path_factory, drawings):
 
 @pytest.fixture
 def catalogue(tmp_path, folder, workers):
-    with Catalogue(tmp_path / "Basel & Co.db", create=True) as catalogue:
+    with Store(tmp_path / "Basel & Co.db", create=True) as catalogue:
         add(catalogue, listed(folder / "marks.csv"), Settings(ink=False), workers, report=pytest.fail)
         yield catalogue
 
@@ -188,7 +188,7 @@ def test_wrong_filters_are_named(client):
 
 
 def test_an_empty_catalogue_says_how_to_fill_it(tmp_path, workers):
-    with Catalogue(tmp_path / "empty.db", create=True) as catalogue:
+    with Store(tmp_path / "empty.db", create=True) as catalogue:
         client = TestClient(create_app(catalogue, workers), BASE, headers=OWN)
         assert "nrcdt catalogue add" in client.get("/").text
         answer = send(client, png(np.eye(40)))
@@ -213,7 +213,7 @@ def test_pictures_may_be_kept_for_good_and_pages_not(client, catalogue):
 
 
 def test_a_file_that_is_kept_is_shown_and_sent(tmp_path, folder, workers):
-    with Catalogue(tmp_path / "kept.db", create=True) as catalogue:
+    with Store(tmp_path / "kept.db", create=True) as catalogue:
         add(
             catalogue,
             list(listed(folder / "marks.csv"))[:1],
@@ -610,7 +610,7 @@ def test_layers_lie_on_one_sheet(client, catalogue, copy):
 
 
 def test_a_catalogue_that_is_read_only_says_so(catalogue, workers, tmp_path):
-    with Catalogue(catalogue.path, readonly=True) as readonly:
+    with Store(catalogue.path, readonly=True) as readonly:
         client = TestClient(create_app(readonly, workers), BASE, headers=OWN)
         a, b = uid_of(readonly, "mark 0"), uid_of(readonly, "mark 1")
         judged = client.post(f"/compare/{a}/{b}/judgement", data={"verdict": "similar", "note": "my note"})
@@ -850,7 +850,7 @@ def test_the_server_prints_its_address_answers_and_ends(catalogue):
 def test_motions_put_together_give_the_map_again(rng):
     for _ in range(50):
         matrix = rng.normal(size=(2, 2))
-        found = describe.motion(matrix)
+        found = wording.motion(matrix)
         angle = np.radians(found.rotation)
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         mirror = np.diag([-1.0 if found.mirrored else 1.0, 1.0])
@@ -864,7 +864,7 @@ def test_a_clockwise_turn_on_the_screen_is_called_clockwise():
     image[20, 20:38] = 1
     turned = warp(image, np.array([[0.0, -1.0], [1.0, 0.0]]), [0, 0])
     assert turned[20:38, 20].mean() > 0.9
-    assert describe.turn(describe.motion(np.array([[0.0, -1.0], [1.0, 0.0]])).rotation) == "90.0° clockwise"
+    assert wording.turn(wording.motion(np.array([[0.0, -1.0], [1.0, 0.0]])).rotation) == "90.0° clockwise"
 
 
 def test_a_map_that_went_wrong_gives_no_huge_sheet():

@@ -17,9 +17,9 @@ import pytest
 from PIL import Image
 
 from fuzz_pictures import fuzz
-from nrcdt.catalogue import prepare as preparing
+from nrcdt.catalogue import intake as preparing
 from nrcdt.catalogue import workers as working
-from nrcdt.catalogue.prepare import BLOCKS, SETTINGS, Settings, check_settings, cut_mark, erased, features, prepare
+from nrcdt.catalogue.intake import BLOCKS, SETTINGS, Settings, check_settings, cut_mark, erased, features, prepare
 from nrcdt.catalogue.workers import Workers, pack, read_bytes, unpack
 from nrcdt.datasets import watermarks
 from nrcdt.ink import Ink
@@ -340,7 +340,7 @@ def test_a_worker_that_does_not_start_is_told(monkeypatch):
 
 PARENT = """
 import sys
-from nrcdt.catalogue.prepare import Settings
+from nrcdt.catalogue.intake import Settings
 from nrcdt.catalogue.workers import Workers
 data = sys.stdin.buffer.read()
 def endless():

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..slices import Array
-from .describe import times
-from .marks import Filter, Mark
+from .model import Filter, Mark
 from .ranking import Hit, Search, query_of_mark
-from .store import Catalogue
+from .store import Store
+from .wording import times
 
 N_STRANGERS = 100
 N_REGISTERED = 5
@@ -54,7 +54,7 @@ def _same(mark: Mark, hit: Hit, same: set[frozenset[str]]) -> bool:
     return overlap > SAME_OVERLAP or frozenset((mark.uid, hit.mark.uid)) in same
 
 
-def chance(catalogue: Catalogue, score: float) -> float | None:
+def chance(catalogue: Store, score: float) -> float | None:
     """Return how often a mark that is not in the catalogue scores as well as this; None if it is not calibrated.
 
     Examples
@@ -63,7 +63,7 @@ def chance(catalogue: Catalogue, score: float) -> float | None:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> with Catalogue(Path(tempfile.mkdtemp(), "marks.db"), create=True) as catalogue:
+    >>> with Store(Path(tempfile.mkdtemp(), "marks.db"), create=True) as catalogue:
     ...     print(chance(catalogue, 0.5))
     ...     catalogue.set_about("strangers", {"marks": 4, "scores": [1.0, 2.0, 3.0, 4.0]})
     ...     chance(catalogue, 0.5), chance(catalogue, 2.5)
@@ -77,7 +77,7 @@ def chance(catalogue: Catalogue, score: float) -> float | None:
     return float((1 + np.searchsorted(scores, score, "right")) / (1 + len(scores)))
 
 
-def in_collection(catalogue: Catalogue, hits: Sequence[Hit], confidence: float = 1.0) -> bool | None:
+def in_collection(catalogue: Store, hits: Sequence[Hit], confidence: float = 1.0) -> bool | None:
     """Say whether one of the hits is the mark itself.
 
     None where nobody can tell: the catalogue is not calibrated or too small, or the ink that was looked for was found
@@ -108,7 +108,7 @@ def _covers(hit: Hit) -> bool:
 
 
 def verdict(
-    catalogue: Catalogue,
+    catalogue: Store,
     hits: Sequence[Hit],
     confidence: float = 1.0,
     wanted: Filter = Filter(),  # noqa: B008
@@ -118,7 +118,7 @@ def verdict(
 
     Parameters
     ----------
-    catalogue : Catalogue
+    catalogue : Store
     hits : best first
     confidence : with which the ink that was looked for was found
     wanted : Filter that the hits passed

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from .. import __version__
 from ..errors import InputError
-from .marks import METADATA
-from .prepare import SETTINGS
+from .intake import SETTINGS
+from .model import METADATA
 
 FORMAT = 1
 APPLICATION_ID = 0x6E726364  # "nrcd"

@@ -14,9 +14,9 @@ from ..datasets import distorted, photograph
 from ..registration import warp
 from ..slices import Array
 from .calibration import in_collection
-from .keeping import write_whole
-from .marks import Mark
-from .prepare import prepare
+from .intake import prepare
+from .maintenance import write_whole
+from .model import Mark
 from .ranking import Search, ink_of, query_of, query_of_mark, write_ink
 
 RANKS = (1, 5, 10)

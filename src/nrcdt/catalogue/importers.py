@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from ..files import SUFFIXES
-from .marks import millimetres
+from .units import read_resolution
 from .workers import read_bytes
 
 # Names of columns, in lower case, for each field; those of WZIS exports, which are in German, are among them.
@@ -205,7 +205,7 @@ def _entry(path: Path, known: dict[str, str], extra: dict[str, str]) -> Entry:
     unit = "mm_per_pixel" if scales["mm_per_pixel"] else "dpi"
     mm_per_pixel, remark = None, ""
     try:
-        mm_per_pixel = millimetres(scales[unit], unit)
+        mm_per_pixel = read_resolution(scales[unit], unit)
     except ValueError as error:
         remark = f"{error} The picture is taken without a resolution."
     name = known.pop("name", "") or path.stem

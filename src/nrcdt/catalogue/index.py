@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..slices import Array
-from .marks import Filter
-from .prepare import BLOCKS
-from .store import Catalogue
+from .intake import BLOCKS
+from .model import Filter
+from .store import Store
 
 CHUNK = 65536
 
@@ -40,10 +40,10 @@ class Index:
 
     Parameters
     ----------
-    catalogue : Catalogue
+    catalogue : Store
     """
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Store) -> None:
         self.catalogue = catalogue
         self._lock = threading.Lock()
         self._held: _Held | None = None

@@ -14,8 +14,8 @@ from ..errors import InputError
 from ..registration import Registration, register_all
 from ..slices import Array
 from .index import Index
-from .marks import Filter, Mark
-from .store import Catalogue
+from .model import Filter, Mark
+from .store import Store
 
 SHORTLIST = 50
 # A unit of overlap counts as much as two usual distances; see docs/catalogue.md for what that buys.
@@ -82,13 +82,13 @@ def query_of(prepared: Any) -> Query:
     return Query(prepared.mark, prepared.features, unit)
 
 
-def query_of_mark(catalogue: Catalogue, mark: Mark) -> Query:
+def query_of_mark(catalogue: Store, mark: Mark) -> Query:
     """Return a mark of the catalogue as something to look for."""
     unit = None if mark.mm_per_pixel is None else mark.mm_per_pixel / mark.to_mark[0]
     return Query(ink_of(catalogue, mark), catalogue.vector(mark.uid), unit)
 
 
-def ink_of(catalogue: Catalogue, mark: Mark) -> Array:
+def ink_of(catalogue: Store, mark: Mark) -> Array:
     """Return the image of ink that the catalogue stores of a mark."""
     try:
         return read_ink(catalogue.picture(mark.uid, "mark") or b"")
@@ -130,11 +130,11 @@ class Search:
 
     Parameters
     ----------
-    catalogue : Catalogue
+    catalogue : Store
     n_jobs : threads for registration, as in scikit-learn
     """
 
-    def __init__(self, catalogue: Catalogue, n_jobs: int | None = -1) -> None:
+    def __init__(self, catalogue: Store, n_jobs: int | None = -1) -> None:
         self.catalogue = catalogue
         self.index = Index(catalogue)
         self.n_jobs = n_jobs

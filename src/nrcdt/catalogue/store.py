@@ -11,8 +11,9 @@ from .. import __version__
 from ..errors import InputError
 from ..slices import Array
 from .database import Database, now
-from .marks import COLUMNS, METADATA, VERDICTS, Filter, Mark, from_row, millimetres, searched, to_row
-from .prepare import BLOCKS, SETTINGS
+from .intake import BLOCKS, SETTINGS
+from .model import COLUMNS, METADATA, VERDICTS, Filter, Mark, from_row, searched, to_row
+from .units import read_resolution
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM marks WHERE"
 
@@ -41,7 +42,7 @@ class Judgement(NamedTuple):
     at: str
 
 
-class Catalogue(Database):
+class Store(Database):
     """A catalogue in a file; safe to share between threads, and between programs.
 
     Parameters
@@ -54,7 +55,7 @@ class Catalogue(Database):
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> with Catalogue(Path(tempfile.mkdtemp(), "marks.db"), create=True) as catalogue:
+    >>> with Store(Path(tempfile.mkdtemp(), "marks.db"), create=True) as catalogue:
     ...     len(catalogue)
     0
     """
@@ -249,7 +250,7 @@ class Catalogue(Database):
         with self.transaction():
             mark = self.mark(uid)
             if "dpi" in changes:
-                mm_per_pixel = millimetres(str(changes.pop("dpi")))
+                mm_per_pixel = read_resolution(str(changes.pop("dpi")))
                 if mark._replace(mm_per_pixel=mm_per_pixel).dpi != mark.dpi:  # a form may send back what it showed
                     changes["mm_per_pixel"] = mm_per_pixel
             return self.correct(mark, changes)

@@ -32,7 +32,7 @@ import numpy as np
 from ..datasets import photograph, watermarks
 from ..errors import InputError
 from ..files import MAX_BYTES, MAX_PIXELS, PICTURE_FORMATS
-from .prepare import Prepared, Settings, check_settings, prepare
+from .intake import Prepared, Settings, check_settings, prepare
 
 Message = tuple[dict[str, Any], bytes]
 Job = tuple[Any, bytes | Callable[[], bytes], Settings]
@@ -109,7 +109,7 @@ class Workers:
         self._idle.put(None)
 
     def prepare(self, data: bytes, settings: Settings | None = None) -> Prepared:
-        """Do what `nrcdt.catalogue.prepare.prepare` does, in a worker; threads may call this at the same time.
+        """Do what `nrcdt.catalogue.intake.prepare` does, in a worker; threads may call this at the same time.
 
         Raises
         ------

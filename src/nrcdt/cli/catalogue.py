@@ -29,11 +29,11 @@ from .options import (
 from .searching import cluster, compare, evaluate, query
 
 if TYPE_CHECKING:
-    from ..catalogue.adding import Count
     from ..catalogue.importers import Entry, Problem
-    from ..catalogue.marks import Mark
-    from ..catalogue.prepare import Settings
-    from ..catalogue.store import Catalogue
+    from ..catalogue.ingest import Count
+    from ..catalogue.intake import Settings
+    from ..catalogue.model import Mark
+    from ..catalogue.store import Store
 
 INTERRUPTED = 130
 
@@ -70,18 +70,18 @@ def add(
     Exit code: 0 all pictures are in the catalogue, 1 some failed, 2 nothing was done.
     """
     with one_red_line():
-        from ..catalogue import adding
-        from ..catalogue.prepare import Settings
-        from ..catalogue.store import Catalogue
+        from ..catalogue import ingest
+        from ..catalogue.intake import Settings
+        from ..catalogue.store import Store
 
         if source is None and not renew:
             raise InputError("FOLDER", "be given", "none", "Name a folder or a CSV table, or say --renew.")
         items = [] if source is None else _items(source, root)
-        count = adding.Count()
-        with Catalogue(catalogue, create=source is not None) as store:
+        count = ingest.Count()
+        with Store(catalogue, create=source is not None) as store:
             if renew:
                 with progress_bar("features", len(store)) as advance:
-                    say(f"{adding.renew(store, advance)} marks: features computed again")
+                    say(f"{ingest.renew(store, advance)} marks: features computed again")
             if items:
                 settings = Settings(polarity.value, crop, (), not drawing, bar_mm)
                 count = _add(store, items, settings, keep, again, jobs)
@@ -105,15 +105,13 @@ def _items(source: Path, root: Path | None) -> list[Entry | Problem]:
     return items
 
 
-def _add(
-    store: Catalogue, items: list[Entry | Problem], settings: Settings, keep: bool, again: bool, jobs: int
-) -> Count:
-    from ..catalogue import adding
+def _add(store: Store, items: list[Entry | Problem], settings: Settings, keep: bool, again: bool, jobs: int) -> Count:
+    from ..catalogue import ingest
     from ..catalogue.workers import Workers
 
     try:
         with progress_bar("add", len(items)) as advance, Workers(jobs or None) as workers:
-            return adding.add(
+            return ingest.add(
                 store, items, settings, workers, keep=keep, again=again, report=_report_problem, advance=advance
             )
     except KeyboardInterrupt:
@@ -121,7 +119,7 @@ def _add(
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _tell(store: Catalogue, items: list[Entry | Problem], count: Count) -> None:
+def _tell(store: Store, items: list[Entry | Problem], count: Count) -> None:
     """Say what was added, and what a user should know about it."""
     from ..catalogue.importers import Entry
 
@@ -142,7 +140,7 @@ def _tell(store: Catalogue, items: list[Entry | Problem], count: Count) -> None:
 
 def _tell_odd_dates(dates: list[str]) -> None:
     """Say how many dates tell no year."""
-    from ..catalogue.marks import years
+    from ..catalogue.dates import years
 
     odd = [date for date in dates if date and years(date) == (None, None)]
     if odd:
@@ -159,7 +157,7 @@ def _report_problem(problem: Problem) -> None:
         complain(f"{problem.file}: {problem.reason}")
 
 
-def _calibrate(store: Catalogue) -> None:
+def _calibrate(store: Store) -> None:
     """Measure what scores strangers get, if the collection has grown or shrunk by a tenth since this was last done."""
     from ..catalogue.calibration import N_STRANGERS, calibrate
     from ..catalogue.ranking import Search
@@ -191,17 +189,17 @@ def edit(
     given = {"name": name, "motif": motif, "date": date, "place": place}
     given |= {"method": method, "reference": reference, "note": note, "dpi": dpi}
     with one_red_line():
-        from ..catalogue.store import Catalogue
+        from ..catalogue.store import Store
 
         changes = {key: value for key, value in given.items() if value is not None}
-        with Catalogue(catalogue, readonly=not changes) as store:
+        with Store(catalogue, readonly=not changes) as store:
             found = store.find(mark)
             _show_mark(store.edit(found.uid, changes) if changes else found)
             _tell_odd_dates([changes.get("date", "")])
 
 
 def _show_mark(mark: Mark) -> None:
-    from ..catalogue.lists import about
+    from ..catalogue.export_rows import about
 
     for key, value in (mark.extra | about(mark)).items():
         if value not in ("", None, {}):
@@ -215,9 +213,9 @@ def remove(
 ) -> None:
     """Take marks out of the catalogue; the files they came from stay."""
     with one_red_line():
-        from ..catalogue.store import Catalogue
+        from ..catalogue.store import Store
 
-        with Catalogue(catalogue) as store:
+        with Store(catalogue) as store:
             found = {store.find(mark).uid for mark in marks}
             store.remove(found)
             say(f"{len(found)} removed; {len(store)} marks are left")
@@ -230,10 +228,10 @@ def merge(
 ) -> None:
     """Take over marks, judgements, and what was unknown here from another catalogue, which stays as it is."""
     with one_red_line():
-        from ..catalogue.keeping import merge as run
-        from ..catalogue.store import Catalogue
+        from ..catalogue.maintenance import merge as run
+        from ..catalogue.store import Store
 
-        with Catalogue(catalogue) as store, Catalogue(other, readonly=True) as second:
+        with Store(catalogue) as store, Store(other, readonly=True) as second:
             with progress_bar("merge", len(second)) as advance:
                 merged = run(store, second, advance)
             for conflict in merged.conflicts:
@@ -259,10 +257,10 @@ def export(
 ) -> None:
     """Write what is known about marks, with sizes and judgements."""
     with one_red_line():
-        from ..catalogue.keeping import export as run
-        from ..catalogue.store import Catalogue
+        from ..catalogue.maintenance import export as run
+        from ..catalogue.store import Store
 
-        with Catalogue(catalogue, readonly=True) as store:
+        with Store(catalogue, readonly=True) as store:
             wanted = filter_of(text, motif, method, place, since, until)
             say(f"{run(store, out, wanted, force=force)} marks written to {out}")
 
@@ -273,10 +271,10 @@ def backup(
 ) -> None:
     """Copy the catalogue, even while it is in use."""
     with one_red_line():
-        from ..catalogue.keeping import backup as run
-        from ..catalogue.store import Catalogue
+        from ..catalogue.maintenance import backup as run
+        from ..catalogue.store import Store
 
-        with Catalogue(catalogue, readonly=True) as store:
+        with Store(catalogue, readonly=True) as store:
             run(store, out)
         say(f"copied to {out}")
 
@@ -288,11 +286,11 @@ def verify(catalogue: File) -> None:
     Exit code: 0 all is well, 1 something is damaged, 2 the file cannot be read.
     """
     with one_red_line():
-        from ..catalogue.keeping import missing_files
-        from ..catalogue.keeping import verify as run
-        from ..catalogue.store import Catalogue
+        from ..catalogue.maintenance import missing_files
+        from ..catalogue.maintenance import verify as run
+        from ..catalogue.store import Store
 
-        with Catalogue(catalogue, readonly=True) as store:
+        with Store(catalogue, readonly=True) as store:
             with progress_bar("verify", len(store)) as advance:
                 faults = list(run(store, advance))
             missing, n = missing_files(store), len(store)
@@ -311,10 +309,10 @@ def verify(catalogue: File) -> None:
 def stats(catalogue: File) -> None:
     """Tell what is in the catalogue."""
     with one_red_line():
-        from ..catalogue.keeping import stats as run
-        from ..catalogue.store import Catalogue
+        from ..catalogue.maintenance import stats as run
+        from ..catalogue.store import Store
 
-        with Catalogue(catalogue, readonly=True) as store:
+        with Store(catalogue, readonly=True) as store:
             for key, value in run(store).items():
                 say(f"{key:16} {value}")
 

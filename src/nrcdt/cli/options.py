@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from .console import ERRORS
 
 if TYPE_CHECKING:
-    from ..catalogue.marks import Filter
+    from ..catalogue.model import Filter
 
 
 class Polarity(StrEnum):
@@ -56,6 +56,6 @@ def filter_of(
     text: str, motif: list[str] | None, method: list[str] | None, place: list[str] | None, *years: int | None
 ) -> Filter:
     """Put the options that choose marks together."""
-    from ..catalogue.marks import Filter
+    from ..catalogue.model import Filter
 
     return Filter(text, tuple(motif or ()), tuple(method or ()), tuple(place or ()), *years)

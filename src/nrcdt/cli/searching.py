@@ -30,9 +30,9 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..catalogue.marks import Filter
+    from ..catalogue.model import Filter
     from ..catalogue.ranking import Hit
-    from ..catalogue.store import Catalogue
+    from ..catalogue.store import Store
 
 N_NAMED = 20
 WHOLE = ("rank", "id", "score", "overlap")
@@ -58,16 +58,16 @@ def query(
 ) -> None:
     """Find the relatives of a mark, whatever its rotation, size, shear or mirror image."""
     with one_red_line():
-        from ..catalogue.prepare import Settings
-        from ..catalogue.store import Catalogue
+        from ..catalogue.intake import Settings
+        from ..catalogue.store import Store
         from ..catalogue.workers import Workers, read_bytes
 
         check_output(out, ".csv", ".json")
-        with Catalogue(catalogue, readonly=True) as store, Workers(1) as workers:
+        with Store(catalogue, readonly=True) as store, Workers(1) as workers:
             # The worker takes two seconds to start: meanwhile, what takes as long to load.
             from ..catalogue.calibration import verdict
-            from ..catalogue.keeping import write_list
-            from ..catalogue.lists import hit_row
+            from ..catalogue.export_rows import hit_row
+            from ..catalogue.maintenance import write_list
             from ..catalogue.ranking import Search, query_of
 
             wanted = filter_of(text, motif, method, place, since, until)
@@ -81,7 +81,7 @@ def query(
                 write_list(out, (hit_row(rank, hit) for rank, hit in enumerate(hits, 1)))
 
 
-def _refuse_unknown(store: Catalogue, wanted: Filter) -> None:
+def _refuse_unknown(store: Store, wanted: Filter) -> None:
     """Refuse to look among marks that cannot be there."""
     for name, values in (("motif", wanted.motif), ("method", wanted.method), ("place", wanted.place)):
         known = [value for value, _ in store.values_of(name) if value]
@@ -142,11 +142,11 @@ def compare(
 ) -> None:
     """Lay a mark over another, and tell by which rotation, scale and shear."""
     with one_red_line():
-        from ..catalogue.comparing import compared, save_overlay
-        from ..catalogue.store import Catalogue
+        from ..catalogue.overlay import compared, save_overlay
+        from ..catalogue.store import Store
 
         check_output(out, ".png")
-        with Catalogue(catalogue, readonly=True) as store:
+        with Store(catalogue, readonly=True) as store:
             found = compared(store, store.find(a), store.find(b))
             for line in found.sentences():
                 say(line)
@@ -163,13 +163,13 @@ def cluster(
     """Put marks that are alike into groups."""
     with one_red_line():
         from ..catalogue.clusters import clusters
+        from ..catalogue.export_rows import about
         from ..catalogue.index import Index
-        from ..catalogue.keeping import write_list
-        from ..catalogue.lists import about
-        from ..catalogue.store import Catalogue
+        from ..catalogue.maintenance import write_list
+        from ..catalogue.store import Store
 
         check_output(out, ".csv", ".json")
-        with Catalogue(catalogue, readonly=True) as store:
+        with Store(catalogue, readonly=True) as store:
             ids, found = clusters(Index(store), groups, reach)
             marks = store.numbered(ids)
         rows = sorted(({"group": int(g)} | about(mark) for g, mark in zip(found, marks, strict=True)), key=_by_group)
@@ -209,10 +209,10 @@ def evaluate(
         from ..catalogue.evaluation import evaluate as run
         from ..catalogue.evaluation import rich_table, save
         from ..catalogue.ranking import Search
-        from ..catalogue.store import Catalogue
+        from ..catalogue.store import Store
 
         check_output(out, ".json")
-        with Catalogue(catalogue, readonly=True) as store, progress_bar("eval", None) as advance:
+        with Store(catalogue, readonly=True) as store, progress_bar("eval", None) as advance:
             found = run(Search(store), queries, copies, advance, without or ())
         if not found.rows and not found.copies:
             complain("Nothing can be measured: no motif has two marks, and no copies were asked for.")
@@ -240,7 +240,7 @@ def serve(path: Path, host: str, port: int, token: str | None, names: Sequence[s
 def serve_synthetic(folder: Path, port: int) -> None:
     """Make a synthetic catalogue in a folder, unless there is one, and serve it."""
     with one_red_line():
-        from ..catalogue.generate import N_SHOWN, demonstration
+        from ..catalogue.synthetic import N_SHOWN, demonstration
 
         with progress_bar("drawing", N_SHOWN) as advance:
             path = demonstration(folder, advance)

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from ..store import Catalogue
+from ..store import Store
 from ..workers import Workers
 from . import asking, browse, comparing, exports
 from .render import KEEP, Pages
@@ -58,13 +58,13 @@ class _Kept(StaticFiles):
 
 
 def create_app(
-    catalogue: Catalogue, workers: Workers, *, token: str | None = None, hosts: Sequence[str] = LOOPBACK
+    catalogue: Store, workers: Workers, *, token: str | None = None, hosts: Sequence[str] = LOOPBACK
 ) -> Starlette:
     """Make the web page of a catalogue.
 
     Parameters
     ----------
-    catalogue : Catalogue
+    catalogue : Store
     workers : Workers, which read the pictures that are sent
     token : secret that browsers must show once, in the address, as ``/?token=...``; None for none
     hosts : names under which the server may be addressed
@@ -77,7 +77,7 @@ def create_app(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> with Catalogue(Path(tempfile.mkdtemp(), "marks.db"), create=True) as catalogue, Workers(1) as workers:
+    >>> with Store(Path(tempfile.mkdtemp(), "marks.db"), create=True) as catalogue, Workers(1) as workers:
     ...     create_app(catalogue, workers).routes[0].path
     '/'
     """

@@ -8,8 +8,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ..marks import Filter
-from ..prepare import Settings
+from ..intake import Settings
+from ..model import Filter
 from ..ranking import write_ink
 from .browse import of
 from .forms import Values, form_of, read_filter, read_form, read_settings, read_upload

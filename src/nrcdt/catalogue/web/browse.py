@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ..marks import METADATA, Filter, Mark
-from ..prepare import Settings
+from ..intake import Settings
+from ..model import METADATA, Filter, Mark
 from ..ranking import read_ink
 from ..store import Judgement
 from .forms import Values, form_of, read_filter, read_form, read_text

@@ -12,10 +12,10 @@ from starlette.responses import RedirectResponse, Response
 
 from ...errors import InputError
 from ...registration import Registration
-from ..describe import motion, times
-from ..marks import VERDICTS
+from ..model import VERDICTS
 from ..ranking import sizes_agree, stretch
 from ..store import Judgement
+from ..wording import motion, times
 from .browse import of
 from .forms import read_form, read_text
 from .pictures import FIRST, REACH, SECOND, composed, difference, moved, sheet, tinted

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from ..lists import FORMATS, Row, hit_row, judgement_row, mark_rows
+from ..export_rows import FORMATS, Row, hit_row, judgement_row, mark_rows
 from .browse import of
 from .forms import read_filter
 

@@ -12,8 +12,8 @@ from starlette.formparsers import FormParser, MultiPartException, MultiPartParse
 from starlette.requests import Request
 
 from ...errors import InputError
-from ..marks import Filter
-from ..prepare import Settings, check_settings
+from ..intake import Settings, check_settings
+from ..model import Filter
 from .security import MAX_FORM, MAX_UPLOAD
 
 Values = ImmutableMultiDict[str, Any]

@@ -12,9 +12,9 @@ from starlette.responses import HTMLResponse, Response
 from ...registration.maps import inverse
 from ...slices import Array
 from ..calibration import DOUBTFUL
-from ..describe import millimetres, svg_matrix, times, turn
-from ..marks import METADATA, VERDICTS
+from ..model import METADATA, VERDICTS
 from ..ranking import SAME_SIZE
+from ..wording import millimetres, svg_matrix, times, turn
 from .forms import filter_query
 from .security import MAX_UPLOAD
 from .site import title, version

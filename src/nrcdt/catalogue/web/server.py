@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from ...errors import InputError
-from ..store import Catalogue
+from ..store import Store
 from ..workers import Workers
 from .app import LOOPBACK, create_app
 
@@ -46,7 +46,7 @@ def serve(
     path = Path(path)
     # SQLite keeps its journal beside the file.
     readonly = path.is_file() and not all(os.access(one, os.W_OK) for one in (path, path.absolute().parent))
-    with Catalogue(path, readonly=readonly) as catalogue, _listening(host, port) as listener:
+    with Store(path, readonly=readonly) as catalogue, _listening(host, port) as listener:
         catalogue.check_settings()
         with Workers(n_workers) as workers:
             app = create_app(catalogue, workers, token=token, hosts=[*names(host), *hosts])

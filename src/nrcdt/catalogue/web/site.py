@@ -13,10 +13,10 @@ from ...errors import InputError
 from ...registration import Registration, register
 from ...slices import Array
 from ..calibration import in_collection, verdict
-from ..marks import Filter, Mark
-from ..prepare import Prepared, Settings
+from ..intake import Prepared, Settings
+from ..model import Filter, Mark
 from ..ranking import Hit, Query, Search, ink_of, query_of, query_of_mark
-from ..store import Catalogue
+from ..store import Store
 from ..workers import Workers
 from .recent import Recent, Turns
 
@@ -97,11 +97,11 @@ class Site:
 
     Parameters
     ----------
-    catalogue : Catalogue
+    catalogue : Store
     workers : Workers
     """
 
-    def __init__(self, catalogue: Catalogue, workers: Workers) -> None:
+    def __init__(self, catalogue: Store, workers: Workers) -> None:
         self.catalogue, self.workers = catalogue, workers
         self.search = Search(catalogue)
         self.questions: Recent[Question] = Recent(N_QUESTIONS, QUESTION_BYTES, lambda one: len(one.data))

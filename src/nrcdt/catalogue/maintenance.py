@@ -15,14 +15,14 @@ import numpy as np
 
 from ..errors import InputError
 from .database import plain_errors
-from .lists import FORMATS, Row, mark_rows
-from .marks import METADATA, Filter, Mark
-from .prepare import BLOCKS, Settings
+from .export_rows import FORMATS, Row, mark_rows
+from .intake import BLOCKS, Settings
+from .model import METADATA, Filter, Mark
 from .ranking import read_ink
-from .store import Catalogue, Judgement
+from .store import Judgement, Store
 
 
-def export(catalogue: Catalogue, target: Path, wanted: Filter = Filter(), *, force: bool = False) -> int:  # noqa: B008
+def export(catalogue: Store, target: Path, wanted: Filter = Filter(), *, force: bool = False) -> int:  # noqa: B008
     """Write the marks that match to a new .csv or .json file, or over an old one by force. Return how many."""
     if target.exists() and not force:
         raise InputError("the table", "be a new file", f"{target}, which exists", "Choose another, or say --force.")
@@ -54,7 +54,7 @@ def write_whole(target: Path, data: bytes) -> None:
         raise
 
 
-def backup(catalogue: Catalogue, target: Path) -> None:
+def backup(catalogue: Store, target: Path) -> None:
     """Copy a catalogue, even while it is being written, to a new file."""
     if target.exists():
         raise InputError("the backup", "be a new file", f"{target}, which exists", "Choose another name.")
@@ -77,7 +77,7 @@ class Merged(NamedTuple):
     conflicts: list[str]
 
 
-def merge(catalogue: Catalogue, other: Catalogue, advance: Callable[[], None] = lambda: None) -> Merged:
+def merge(catalogue: Store, other: Store, advance: Callable[[], None] = lambda: None) -> Merged:
     """Take over marks and judgements of another catalogue, and what it knows of marks that are there already.
 
     Nothing that is known here is replaced: sentences tell what the other says instead. All of it happens, or nothing.
@@ -104,7 +104,7 @@ def merge(catalogue: Catalogue, other: Catalogue, advance: Callable[[], None] = 
     return Merged(n_new, n_old, n_filled, n_judged, conflicts)
 
 
-def _fill(catalogue: Catalogue, theirs: Mark, conflicts: list[str]) -> bool:
+def _fill(catalogue: Store, theirs: Mark, conflicts: list[str]) -> bool:
     """Fill the empty fields of a mark; return whether there was something to fill in."""
     ours = catalogue.mark(theirs.uid)
     changes: dict[str, Any] = {"extra": theirs.extra | ours.extra}
@@ -120,7 +120,7 @@ def _fill(catalogue: Catalogue, theirs: Mark, conflicts: list[str]) -> bool:
     return True
 
 
-def _keep(catalogue: Catalogue, theirs: Judgement, ours: Judgement | None, conflicts: list[str]) -> bool:
+def _keep(catalogue: Store, theirs: Judgement, ours: Judgement | None, conflicts: list[str]) -> bool:
     """Keep a judgement unless there is one; return whether it was kept."""
     if ours is None:
         catalogue.keep(theirs)
@@ -131,7 +131,7 @@ def _keep(catalogue: Catalogue, theirs: Judgement, ours: Judgement | None, confl
     return False
 
 
-def verify(catalogue: Catalogue, advance: Callable[[], None] = lambda: None) -> Iterator[str]:
+def verify(catalogue: Store, advance: Callable[[], None] = lambda: None) -> Iterator[str]:
     """Check everything in a catalogue, and yield a sentence for every fault."""
     yield from catalogue.damages()
     for mark in catalogue.each():
@@ -141,7 +141,7 @@ def verify(catalogue: Catalogue, advance: Callable[[], None] = lambda: None) -> 
         advance()
 
 
-def _fault(catalogue: Catalogue, mark: Mark) -> str:
+def _fault(catalogue: Store, mark: Mark) -> str:
     sql = "SELECT mark, vector FROM marks JOIN pictures USING (id) JOIN features USING (id) WHERE uid = ?"
     stored = catalogue.rows(sql, [mark.uid])
     if not stored:
@@ -172,12 +172,12 @@ def _remedy(path: Path, mark: Mark) -> str:
     return f"Read its picture again: {shlex.join(command)}"
 
 
-def missing_files(catalogue: Catalogue) -> list[str]:
+def missing_files(catalogue: Store) -> list[str]:
     """Return the files that marks were read from and that are no longer there; no fault, but worth knowing."""
     return [source for source in catalogue.stamps() if not Path(source).is_file()]
 
 
-def stats(catalogue: Catalogue) -> dict[str, Any]:
+def stats(catalogue: Store) -> dict[str, Any]:
     """Return what is in a catalogue, in numbers."""
     megabytes = round(catalogue.path.stat().st_size / 1e6, 1)
     made = {"made by": f"nrcdt {catalogue.about('version')}", "created": catalogue.about("created")}

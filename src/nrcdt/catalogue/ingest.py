@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .importers import Entry, Problem
-from .marks import METADATA, Mark
-from .prepare import Prepared, Settings, features
+from .intake import Prepared, Settings, features
+from .model import METADATA, Mark
 from .ranking import ink_of, write_ink
-from .store import Catalogue, Record
+from .store import Record, Store
 from .workers import Workers, read_bytes
 
 BATCH = 32
@@ -37,7 +37,7 @@ class Count(NamedTuple):
 
 
 def add(
-    catalogue: Catalogue,
+    catalogue: Store,
     items: Iterable[Entry | Problem],
     settings: Settings,
     workers: Workers,
@@ -51,7 +51,7 @@ def add(
 
     Parameters
     ----------
-    catalogue : Catalogue
+    catalogue : Store
     items : what `importers.listed` found
     settings : how to read the pictures
     workers : Workers
@@ -75,7 +75,7 @@ def add(
 class _Adding:
     def __init__(
         self,
-        catalogue: Catalogue,
+        catalogue: Store,
         settings: Settings,
         keep: bool,
         report: Callable[[Problem], None],
@@ -221,7 +221,7 @@ def record_of(
     return Record(mark, prepared.features, write_ink(prepared.mark), prepared.preview, original, stamp)
 
 
-def renew(catalogue: Catalogue, advance: Callable[[], None] = lambda: None) -> int:
+def renew(catalogue: Store, advance: Callable[[], None] = lambda: None) -> int:
     """Compute all features again from the stored ink, with the settings of this version; return how many."""
     with catalogue.transaction():
         numbers = catalogue.ids().tolist()

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .describe import motion
-from .marks import METADATA, Filter, Mark
+from .model import METADATA, Filter, Mark
 from .ranking import Hit
-from .store import Catalogue, Judgement
+from .store import Judgement, Store
+from .wording import motion
 
 # A spreadsheet takes what begins so for a formula, and runs it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -75,7 +75,7 @@ def as_json(rows: Iterable[Row]) -> Iterator[str]:
 FORMATS: dict[str, Callable[[Iterable[Row]], Iterator[str]]] = {"csv": as_csv, "json": as_json}
 
 
-def mark_rows(catalogue: Catalogue, wanted: Filter = Filter()) -> Iterator[Row]:  # noqa: B008
+def mark_rows(catalogue: Store, wanted: Filter = Filter()) -> Iterator[Row]:  # noqa: B008
     """Walk through the marks that match, with all columns of the tables they came from, and judgements about each."""
     columns = catalogue.columns_of_tables()
     judged: dict[str, list[Row]] = defaultdict(list)
@@ -109,7 +109,7 @@ def hit_row(rank: int, hit: Hit) -> Row:
     return {"rank": rank, "score": score, "distance": round(hit.distance, 4)} | fit | ratio | about(hit.mark)
 
 
-def judgement_row(catalogue: Catalogue, one: Judgement) -> Row:
+def judgement_row(catalogue: Store, one: Judgement) -> Row:
     """Return a judgement, with the names of the two marks."""
     a, b = catalogue.mark(one.a), catalogue.mark(one.b)
     return one._asdict() | {"name_a": a.name, "motif_a": a.motif, "name_b": b.name, "motif_b": b.motif}

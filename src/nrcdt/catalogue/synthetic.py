@@ -11,13 +11,13 @@ import numpy as np
 from ..datasets import academic, distorted, elastic, watermarks
 from ..errors import InputError
 from ..slices import Array
-from .adding import record_of
 from .calibration import calibrate
 from .evaluation import photograph_of
 from .importers import Entry
-from .prepare import Settings, prepare
+from .ingest import record_of
+from .intake import Settings, prepare
 from .ranking import Search, ink_of, write_ink
-from .store import Catalogue, Record
+from .store import Record, Store
 
 PLACES = ("Augsburg", "Basel", "Fabriano", "Genoa", "Lucca", "Nuremberg", "Troyes", "Venice")
 METHODS = ("tracing", "beta-radiograph", "rubbing", "transmitted light")
@@ -38,7 +38,7 @@ def generate(
     pictures: bool = True,
     random_state: int = 0,
     advance: Callable[[], None] = lambda: None,
-) -> Catalogue:
+) -> Store:
     """Make a catalogue of synthetic marks.
 
     The first 300 marks are bent and distorted drawings. More than that share their pictures, and have features near
@@ -54,7 +54,7 @@ def generate(
 
     Returns
     -------
-    Catalogue
+    Store
 
     Examples
     --------
@@ -65,7 +65,7 @@ def generate(
     """
     if path.exists():
         raise InputError("the catalogue", "be a new file", f"{path}, which exists", "Choose another name.")
-    catalogue = Catalogue(path, create=True)
+    catalogue = Store(path, create=True)
     rng = np.random.default_rng(random_state)
     originals = [record for _, record in zip(range(n_marks), _originals(rng), strict=False)]
     with catalogue.transaction():
@@ -96,7 +96,7 @@ def demonstration(folder: Path, advance: Callable[[], None] = lambda: None) -> P
     return path
 
 
-def _photographs(catalogue: Catalogue, folder: Path) -> None:
+def _photographs(catalogue: Store, folder: Path) -> None:
     """Photographs of some marks, and of one that is not in the catalogue."""
     folder.mkdir(exist_ok=True)
     for n, mark in enumerate(catalogue.marks()[:: N_SHOWN // 5], 1):

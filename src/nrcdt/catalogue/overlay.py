@@ -10,10 +10,10 @@ import numpy as np
 from ..errors import InputError
 from ..registration import Registration, register, warp
 from ..slices import Array
-from .describe import millimetres, motion, times, turn
-from .marks import Mark
+from .model import Mark
 from .ranking import ink_of, query_of_mark, sizes_agree, stretch_on_paper
-from .store import Catalogue
+from .store import Store
+from .wording import millimetres, motion, times, turn
 
 MARGIN = 4
 
@@ -43,14 +43,14 @@ class Comparison(NamedTuple):
         return lines
 
 
-def compared(catalogue: Catalogue, a: Mark, b: Mark) -> Comparison:
+def compared(catalogue: Store, a: Mark, b: Mark) -> Comparison:
     """Register two marks of a catalogue."""
     query = query_of_mark(catalogue, a)
     found = register(query.mark, ink_of(catalogue, b), refine=True)
     return Comparison(a, b, found, stretch_on_paper(query, b, found.matrix))
 
 
-def overlay(catalogue: Catalogue, found: Comparison) -> Array:
+def overlay(catalogue: Store, found: Comparison) -> Array:
     """Return a picture (h, w, 3), uint8: the first mark blue, the second red, where both are, dark."""
     a, b = (ink_of(catalogue, mark) / 255 for mark in (found.a, found.b))
     shape = (b.shape[0] + 2 * MARGIN, b.shape[1] + 2 * MARGIN)
@@ -60,7 +60,7 @@ def overlay(catalogue: Catalogue, found: Comparison) -> Array:
     return np.rint(255 * np.clip(colours, 0, 1)).astype(np.uint8)
 
 
-def save_overlay(catalogue: Catalogue, found: Comparison, target: Path) -> None:
+def save_overlay(catalogue: Store, found: Comparison, target: Path) -> None:
     """Write the overlay as a PNG file."""
     from PIL import Image
 
