@@ -27,6 +27,7 @@ from .datasets import distorted, watermarks
 from .errors import InputError
 from .estimators import NRCDT, RCDT
 from .slices import Array
+from .whole_files import write_whole
 
 BATCH = 20
 SHOWN_PER_CLASS = 3
@@ -80,7 +81,7 @@ def run(out: Path, n_classes: int = 10, n_samples: int = 20, seed: int = 0, cons
     results, predictions = _compare(task, console)
     console.print(_rich_table(results, task))
     with console.status("writing the page"):
-        page.write_text(_page(task, results, predictions[SHOWCASE]), encoding="utf-8")
+        write_whole(page, _page(task, results, predictions[SHOWCASE]).encode())
     if find_spec("matplotlib") is None:
         console.print("Its figures are left out: pip install 'nrcdt[plot]' brings matplotlib.", markup=False)
     return page

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -16,6 +14,7 @@ import numpy as np
 
 from .errors import InputError
 from .slices import Array
+from .whole_files import whole_file
 
 
 def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str], features: Array) -> None:
@@ -39,7 +38,7 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
     >>> target.read_text().split()
     ['path,max_0,max_1', 'crown.png,0.5,0.25']
     """
-    path = Path(path).resolve()  # a link stays one
+    path = Path(path)
     check_target(path)
     if features.shape != (len(names), len(columns)):
         raise InputError(
@@ -50,19 +49,13 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
         )
     if len(set(columns)) < len(columns):
         raise InputError("columns", "be distinct", f"{len(columns) - len(set(columns))} repeated", "Rename them.")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as file:
+        with whole_file(path) as part, part.open("wb") as file:
             WRITERS[path.suffix.lower()](file, names, columns, features)
-        if path.exists():
-            shutil.copymode(path, part)
-        part.replace(path)
     except OSError as error:
         if error.errno is None:
             raise
         raise OSError(error.errno, f"the table must be written whole; got: {error.strerror}", str(path)) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def check_target(path: Path | str) -> None:

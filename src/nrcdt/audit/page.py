@@ -14,6 +14,7 @@ from typing import Any
 from rich.table import Table
 
 from ..errors import InputError
+from ..whole_files import write_whole
 from .search import MIXED_UP, SIZES, Audit, Pair, Trial
 
 SHOWN_PAIRS = 12
@@ -36,9 +37,9 @@ def check_folder(out: Path) -> None:
 def write(audit: Audit, out: Path) -> Path:
     """Write `audit.json` and `audit.html` into a folder, and return the path of the page."""
     check_folder(out)
-    (out / "audit.json").write_text(json.dumps(as_numbers(audit), indent=1), encoding="utf-8")
+    write_whole(out / "audit.json", json.dumps(as_numbers(audit), indent=1).encode())
     page = out / "audit.html"
-    page.write_text(html_page(audit), encoding="utf-8")
+    write_whole(page, html_page(audit).encode())
     return page
 
 

@@ -18,7 +18,7 @@ from sklearn.decomposition import PCA
 from .. import plot
 from ..errors import InputError
 from ..slices import Array
-from .report import write_whole
+from ..whole_files import write_whole
 from .solids import camera, cones, show_cloud
 
 if TYPE_CHECKING:

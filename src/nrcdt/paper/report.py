@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -12,21 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..whole_files import write_whole
 from . import summaries
 from .cells import DIFFERS, NOT_HELD, RULE, Cell, Result, count
 from .extra_columns import MEANING
 from .page import html_report
 from .summaries import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its target and move it into place when it is complete."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write_cells(folder: Path, result: Result) -> Path:
