@@ -30,6 +30,7 @@ from nrcdt.classifiers import NearestSubspace  # noqa: E402
 from nrcdt.datasets import distorted_clouds, load_furniture  # noqa: E402
 from nrcdt.datasets.registry import locate  # noqa: E402
 from nrcdt.paper.tables import TABLES  # noqa: E402
+from nrcdt.tables import markdown_table  # noqa: E402
 from problems import problems, training_problems  # noqa: E402
 from run import machine_facts  # noqa: E402
 
@@ -159,10 +160,9 @@ def directions(quick):
     return {"results": results}
 
 
-def lines_of(header, rows):
+def numbers_table(header, rows):
     """A table in Markdown; all columns but the first are aligned right."""
-    head = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
-    return [*head, *("| " + " | ".join(row) + " |" for row in rows)]
+    return markdown_table(header, rows, right=range(1, len(header))) + "\n"
 
 
 def table(results, about, last=("milliseconds", "ms per item")):
@@ -176,7 +176,7 @@ def table(results, about, last=("milliseconds", "ms per item")):
         found = [one for one in found if one is not None]
         rows.append([method, *texts, _span([one["n_features"] for one in found]), _median(found, last[0])])
     notes = [f"- **{name}**: {what}." for name, what in about.items()]
-    return "\n".join([*lines_of(["method", *about, "features", last[1]], rows), "", *notes]) + "\n"
+    return numbers_table(["method", *about, "features", last[1]], rows) + "\n".join(["", *notes]) + "\n"
 
 
 def _number(value, best):
@@ -208,7 +208,7 @@ def verdicts(results, about):
         others = [_with_name(found, one) for one in (paper, peer, top)]
         rows.append([problem, name, f"{ours:.3f}", f"{trimmed:.3f}", *others, verdict])
     header = ["problem", "recommended", "accuracy", "with trim 0.1", "the paper's best", "best peer", "best of all", ""]
-    return "\n".join(lines_of(header, rows)) + "\n"
+    return numbers_table(header, rows)
 
 
 def _with_name(found, name):
@@ -229,8 +229,7 @@ def gains(results, about):
             differ |= {name for name, step in steps.items() if abs(step) > SAME}
             rows.append([method, {name: f"{100 * step:+.1f}" for name, step in steps.items()}])
     shown = [name for name in flat if name in differ]
-    lines = lines_of(["whitened frame", *shown], [[name, *(cells[one] for one in shown)] for name, cells in rows])
-    return "\n".join(lines) + "\n"
+    return numbers_table(["whitened frame", *shown], [[name, *(cells[one] for one in shown)] for name, cells in rows])
 
 
 def pair_times(results):
@@ -241,7 +240,7 @@ def pair_times(results):
         found = [one for one in pairs if one["method"] == method]
         per_pair = np.median([one["milliseconds_per_pair"] for one in found])
         rows.append([method, _median(found, "milliseconds"), f"{per_pair:.3f}"])
-    return "\n".join(lines_of(["method", "ms per picture", "ms per pair"], rows)) + "\n"
+    return numbers_table(["method", "ms per picture", "ms per pair"], rows)
 
 
 def directions_table(results):
@@ -257,9 +256,7 @@ def directions_table(results):
         if row.directions in (64, 2048):
             printed = f"{row.printed['max'].value:.3f}"
             rows.append(["max, fixed, as printed (ABC shapes)", str(row.directions), printed, "", "", ""])
-    return (
-        "\n".join(lines_of(["features", "directions", "mean", "worst seed", "asked for", "ms per shape"], rows)) + "\n"
-    )
+    return numbers_table(["features", "directions", "mean", "worst seed", "asked for", "ms per shape"], rows)
 
 
 def written(part, found):

@@ -27,6 +27,7 @@ from nrcdt.datasets.synthetic import MOTIFS, arc, both, circle, curve, draw, lin
 from nrcdt.files import read_picture  # noqa: E402
 from nrcdt.ink import find_ink  # noqa: E402
 from nrcdt.registration import register  # noqa: E402
+from nrcdt.tables import markdown_table  # noqa: E402
 
 SEEDS = (9001, 9002, 9003, 9004, 9005)
 ANY_TILT = (-90.0, 90.0)
@@ -222,10 +223,14 @@ def measure(name, templates, seeds, n_pictures):
 
 
 def table(results):
-    columns = list(results[0])
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(str(result[key]) for key in columns) + " |" for result in results]
-    return "\n".join(lines) + "\n"
+    return markdown_table(list(results[0]), [list(map(str, result.values())) for result in results]) + "\n"
+
+
+def written(found):
+    """The text that the documentation includes, by file name."""
+    parts = [f"{name}, {n} templates\n\n{table(found[name])}\n" for name, n in found["templates"].items()]
+    parts += [table(found["sizes"])] if "sizes" in found else []
+    return {"ink_table.md": "".join(parts)}
 
 
 def sizes():

@@ -23,6 +23,7 @@ from nrcdt.frames import whitening  # noqa: E402
 from nrcdt.measures import Cloud  # noqa: E402
 from nrcdt.registration import overlap, register  # noqa: E402
 from nrcdt.registration.solid import solid_candidates  # noqa: E402
+from nrcdt.tables import markdown_table  # noqa: E402
 from run import machine_facts  # noqa: E402
 
 REPEATS = 3  # other programs on the machine only ever make a run slower
@@ -174,27 +175,27 @@ def plane_table(results):
         "of the processor",
         "asked for",
     ]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * 5 + "---|"]
+    rows = []
     for one in results:
         wanted = ", ".join(f"{name} {bound:g}" for name, bound in one["wanted"].items())
         verdict = f"**missed: {', '.join(missed(one))}**" if missed(one) else "reached"
         failures = "" if "overlap, at most" in one["wanted"] else str(one["failures"])
         cells = [f"{one['overlap']:.3f}", f"{one['5th percentile']:.3f}", failures]
         cells += [f"{one['ms']:.1f}", f"{one['ms of the processor']:.1f}", f"{wanted}: {verdict}" if wanted else ""]
-        lines.append("| " + " | ".join([one["case"], *cells]) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append([one["case"], *cells])
+    return markdown_table(head, rows, right=range(1, 6)) + "\n"
 
 
 def space_table(results):
     head = ["clouds in space", "pairs", "within 1 degree and 1 %", "degrees off: median, most"]
     head += ["per cent of scale off: median, most", "ms per pair"]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * 5]
+    rows = []
     for one in results:
         angles = f"{one['degrees off, median']:.3f}, {one['degrees off, most']:.3f}"
         scales = f"{100 * one['scale off, median']:.3f}, {100 * one['scale off, most']:.3f}"
         cells = [str(one["pairs"]), str(one["within 1 degree and 1 %"]), angles, scales, f"{one['ms']:.0f}"]
-        lines.append("| " + " | ".join([one["case"], *cells]) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append([one["case"], *cells])
+    return markdown_table(head, rows, right=range(1, 6)) + "\n"
 
 
 def written(found):

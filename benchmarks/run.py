@@ -15,6 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from nrcdt.tables import markdown_table
+
 HERE = Path(__file__).resolve().parent
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("nrcdt", "numpy", "numba", "scipy", "scikit-learn", "astra-toolbox", "scikit-image")
@@ -156,8 +158,7 @@ def extra_sentence(result):
 def markdown(results, machine, quick):
     """The table, what each case is, and the machine it ran on."""
     lines = [f"**{QUICK_NOTE}**", ""] if quick else []
-    lines += [f"| {' | '.join(HEADERS)} |", "|---|---:|---:|---:|---:|---|"]
-    lines += [f"| {' | '.join(row(result))} |" for result in results]
+    lines.append(markdown_table(HEADERS, map(row, results), right=range(1, 5)))
     versions = ", ".join(f"{package} {version}" for package, version in machine["versions"].items() if version)
     lines += [
         "",
@@ -168,6 +169,11 @@ def markdown(results, machine, quick):
         extra = extra_sentence(result)
         lines.append(f"- **{result['name']}.** {result['what']}" + (f" ({extra})" if extra else ""))
     return "\n".join(lines) + "\n"
+
+
+def written(found):
+    """The text that the documentation includes, by file name."""
+    return {"performance_table.md": markdown(found["cases"], found["machine"], found["quick"])}
 
 
 def plot_panel(axes, result):

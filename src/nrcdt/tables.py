@@ -1,11 +1,11 @@
-"""Writing features to a table: one row per file, the first column its path."""
+"""Tables: features in a file, one row per sample, the first column its path; and texts in Markdown."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import BinaryIO
@@ -56,6 +56,21 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
         if error.errno is None:
             raise
         raise OSError(error.errno, f"the table must be written whole; got: {error.strerror}", str(path)) from error
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Return a table in Markdown, its columns aligned left, or right by number.
+
+    Examples
+    --------
+    >>> print(markdown_table(["mark", "score"], [["crown", "0.5"]], right=[1]))
+    | mark | score |
+    |---|---:|
+    | crown | 0.5 |
+    """
+    rule = "|".join("---:" if i in right else "---" for i in range(len(head)))
+    lines = ["| " + " | ".join(line) + " |" for line in [head, *rows]]
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
 
 
 def check_target(path: Path | str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..tables import markdown_table
 from ..whole_files import write_whole
 from . import summaries
 from .cells import DIFFERS, NOT_HELD, RULE, Cell, Result, count
@@ -103,13 +104,11 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
-
-
 def _exceptions(results: list[Result], verdict: str) -> str:
     head, rows = summaries.exceptions(results, verdict)
-    return _table(head, [[_plain(text) for text in (r.title, *entries)] for r, entries in rows]) if rows else "None."
+    if not rows:
+        return "None."
+    return markdown_table(head, [[_plain(text) for text in (r.title, *entries)] for r, entries in rows])
 
 
 def _section(result: Result) -> list[str]:
@@ -121,7 +120,7 @@ def _section(result: Result) -> list[str]:
             [_plain(row), *(_cells(result, own, letters) for own in cells)]
             for row, cells in zip(grid.rows, found, strict=True)
         ]
-        parts.append(_table(["", *(_heading(grid, column) for column in grid.columns)], rows))
+        parts.append(markdown_table(["", *(_heading(grid, column) for column in grid.columns)], rows))
     parts.append(_plain(summaries.comparison(result)))
     parts.append(_legend(count(result.cells), timed=result.name == RUN_TIMES))
     parts += [f"[{letter}] {_plain(text)}" for text, letter in letters.items()]
