@@ -8,6 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "nrcdt"
 FLOORS = [
     {"errors", "whole_files"},
+    {"pages"},
     {"kernels", "slices", "threads"},
     {"measures", "directions"},
     {"frames"},

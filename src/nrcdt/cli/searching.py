@@ -26,8 +26,8 @@ from .options import (
     Text,
     Until,
     filter_of,
-    progress_bar,
 )
+from .progress import progress_bar
 
 if TYPE_CHECKING:
     from ..catalogue.model import Filter

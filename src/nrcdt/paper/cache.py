@@ -27,7 +27,7 @@ ABANDONED = 3600  # seconds; no array takes that long to write
 PACKAGE = Path(__file__).parents[1]
 # Rooms that no feature comes from; of this one, `features.py` makes them.
 ELSEWHERE = (
-    *("audit", "catalogue", "cli", "datasets", "ink", "paper", "registration"),
+    *("audit", "catalogue", "cli", "datasets", "ink", "pages", "paper", "registration"),
     *("demo.py", "plot.py", "tables.py", "whole_files.py"),
 )
 

@@ -21,7 +21,16 @@ from .maps import Candidates, rotation_angle
 from .plane import View, plane_candidates, to_pixels, view, without_outliers
 from .solid import solid_candidates
 
-__all__ = ["Registration", "overlap", "register", "register_all", "rotation_angle", "warp"]
+__all__ = [
+    "PreparedImage",
+    "Registration",
+    "overlap",
+    "prepare_image",
+    "register",
+    "register_all",
+    "rotation_angle",
+    "warp",
+]
 
 STRIPS = 4  # per quantile: more of them do not bring maps nearer
 N_PEAKS = 4
@@ -67,8 +76,8 @@ def register(
 
     Parameters
     ----------
-    a, b : two images of any sizes, bright ink on dark ground; or two clouds (n_points, d), with d 2 or 3, or pairs
-        (points, weights)
+    a, b : two images of any sizes, bright ink on dark ground, or what `prepare_image` made of them with the same
+        settings; or two clouds (n_points, d), with d 2 or 3, or pairs (points, weights)
     space : "image" or "euclidean"
     n_directions, n_quantiles : as for `RCDT`
     max_rotation : degrees, optional
@@ -100,7 +109,7 @@ def register(
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
     if space == "image":
-        return _match(_see(a, "a", search), _see(b, "b", search), search)
+        return _match(_prepared(a, "a", search), _prepared(b, "b", search), search)
     if space == "euclidean":
         return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
     raise InputError("space", "be 'image' or 'euclidean' to be registered", repr(space), "Others are not affine.")
@@ -136,10 +145,10 @@ def register_all(
     1
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
-    seen = _see(a, "a", search)
+    seen = _prepared(a, "a", search)
 
     def one(n: int, image: Any) -> Registration:
-        return _match(seen, _see(image, f"images[{n}]", search), search)
+        return _match(seen, _prepared(image, f"images[{n}]", search), search)
 
     work = (delayed(one)(n, image) for n, image in enumerate(images))
     return list(Parallel(n_jobs=n_jobs, backend="threading")(work))
@@ -154,6 +163,11 @@ class _Search(NamedTuple):
     reflection: bool
     refine: bool
 
+    @property
+    def views(self) -> tuple[int, int, bool]:
+        """What images are prepared with."""
+        return self.n_directions, self.n_quantiles, self.refine
+
 
 def _search(n_directions: int, n_quantiles: int, max_rotation: float | None, reflection: bool, refine: bool) -> _Search:
     check_max_rotation(max_rotation)
@@ -162,26 +176,54 @@ def _search(n_directions: int, n_quantiles: int, max_rotation: float | None, ref
     return _Search(n_directions, n_quantiles, max_rotation, reflection, refine)
 
 
-class _Seen(NamedTuple):
+class PreparedImage(NamedTuple):
     """An image cut to its ink, which starts at a pixel (x, y), and what is needed of it to find a map.
 
-    For refinement it is looked at once more without outlying ink, and drawn.
+    For refinement it is looked at once more without outlying ink, and drawn. `settings` are those of `prepare_image`.
     """
 
     image: Array
     start: Array
     views: list[View]
     drawing: Drawing | None
+    settings: tuple[int, int, bool]
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes, but for a few numbers."""
+        arrays = [self.image, *(one.outlook.spectrum for one in self.views)]
+        arrays += [self.drawing.points, self.drawing.field] if self.drawing else []
+        return sum(array.nbytes for array in arrays)
 
 
-def _see(image: Any, name: str, search: _Search) -> _Seen:
+def prepare_image(image: Any, *, n_directions: int = 64, n_quantiles: int = 64, refine: bool = False) -> PreparedImage:
+    """Do the work that `register` has with one image whatever the other is, for images that are registered often.
+
+    Examples
+    --------
+    >>> from nrcdt.datasets import watermarks
+    >>> a, b = watermarks(2, size=96)[0]
+    >>> register(prepare_image(a), prepare_image(b)).overlap == register(a, b).overlap
+    True
+    """
+    return _prepared(image, "image", _search(n_directions, n_quantiles, None, True, refine))
+
+
+def _prepared(image: Any, name: str, search: _Search) -> PreparedImage:
+    if isinstance(image, PreparedImage):
+        if image.settings != search.views:
+            raise InputError(
+                name, f"be prepared with n_directions, n_quantiles, refine = {search.views}", image.settings
+            )
+        return image
     image, start = _cropped(image, name)
     plan = _plane_plan("image", search.n_directions, search.n_quantiles)
     looks = [image, without_outliers(image)] if search.refine else [image]
-    return _Seen(image, start, [view(look, plan) for look in looks], drawing(image) if search.refine else None)
+    drawn = drawing(image) if search.refine else None
+    return PreparedImage(image, start, [view(look, plan) for look in looks], drawn, search.views)
 
 
-def _match(a: _Seen, b: _Seen, search: _Search) -> Registration:
+def _match(a: PreparedImage, b: PreparedImage, search: _Search) -> Registration:
     matrices, residuals, reflected = _image_candidates(a, b, search)
     best, matrix = 0, matrices[0]
     if a.drawing is not None and b.drawing is not None:
@@ -205,7 +247,7 @@ def _cropped(image: Any, name: str) -> tuple[Array, Array]:
     return check_image(image[top : rows[-1] + 1, left : columns[-1] + 1], name), np.array([left, top])
 
 
-def _image_candidates(a: _Seen, b: _Seen, search: _Search) -> Candidates:
+def _image_candidates(a: PreparedImage, b: PreparedImage, search: _Search) -> Candidates:
     """Maps between pixel coordinates; for refinement several, some of them found without outlying ink."""
     options = (search.n_directions, search.max_rotation, search.reflection, N_PEAKS if search.refine else 1)
     found = [plane_candidates(one, other, *options) for one, other in zip(a.views, b.views, strict=True)]

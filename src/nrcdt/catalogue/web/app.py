@@ -16,35 +16,36 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from ... import pages
 from ..store import Store
 from ..workers import Workers
-from . import asking, browse, comparing, exports
+from . import comparison_views, export_views, mark_views, query_views
 from .render import KEEP, Pages
 from .security import HEADERS, Guard
-from .site import Site
+from .session import Session
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 ROUTES: list[BaseRoute] = [
-    Route("/", browse.grid),
-    Route("/mark/{uid}", browse.mark_page),
-    Route("/mark/{uid}/edit", browse.edit, methods=["POST"]),
-    Route("/mark/{uid}/relatives", asking.relatives, methods=["POST"]),
-    Route("/mark/{uid}/original", browse.original),
-    Route("/mark/{uid}/{kind}", browse.mark_picture),
-    Route("/query", asking.new),
-    Route("/query", asking.ask, methods=["POST"]),
-    Route("/query/{key}", asking.answer),
-    Route("/query/{key}", asking.again, methods=["POST"]),
-    Route("/query/{key}/hits.{kind}", exports.hits),
-    Route("/query/{key}/{kind}", asking.question_picture),
-    Route("/compare", comparing.choose),
-    Route("/compare/{a}/{b}", comparing.compare),
-    Route("/compare/{a}/{b}/judgement", comparing.judge, methods=["POST"]),
-    Route("/compare/{a}/{b}/{layer}", comparing.layer),
-    Route("/judgements", browse.judgements),
-    Route("/judgements.{kind}", exports.judgements),
-    Route("/export.{kind}", exports.marks),
+    Route("/", mark_views.grid),
+    Route("/mark/{uid}", mark_views.mark_page),
+    Route("/mark/{uid}/edit", mark_views.edit, methods=["POST"]),
+    Route("/mark/{uid}/relatives", query_views.relatives, methods=["POST"]),
+    Route("/mark/{uid}/original", mark_views.original),
+    Route("/mark/{uid}/{kind}", mark_views.mark_picture),
+    Route("/query", query_views.new),
+    Route("/query", query_views.ask, methods=["POST"]),
+    Route("/query/{key}", query_views.answer),
+    Route("/query/{key}", query_views.again, methods=["POST"]),
+    Route("/query/{key}/hits.{kind}", export_views.hits),
+    Route("/query/{key}/{kind}", query_views.question_picture),
+    Route("/compare", comparison_views.choose),
+    Route("/compare/{a}/{b}", comparison_views.compare),
+    Route("/compare/{a}/{b}/judgement", comparison_views.judge, methods=["POST"]),
+    Route("/compare/{a}/{b}/{layer}", comparison_views.layer),
+    Route("/judgements", mark_views.judgements),
+    Route("/judgements.{kind}", export_views.judgements),
+    Route("/export.{kind}", export_views.marks),
 ]
 
 
@@ -81,21 +82,21 @@ def create_app(
     ...     create_app(catalogue, workers).routes[0].path
     '/'
     """
-    pages = Pages(catalogue.path.stem)
+    rendered = Pages(catalogue.path.stem)
     app = Starlette(
-        routes=[*ROUTES, Mount("/static", _Kept(packages=[(__package__, "static")]))],
-        middleware=[Middleware(Guard, hosts=hosts, token=token, refusal=pages.refusal, welcome=pages.welcome)],
+        routes=[*ROUTES, Mount("/static", _Kept(packages=[(__package__, "static"), (pages.__name__, "static")]))],
+        middleware=[Middleware(Guard, hosts=hosts, token=token, refusal=rendered.refusal, welcome=rendered.welcome)],
         exception_handlers={HTTPException: _known, ValueError: _unusable, Exception: _unknown},
         lifespan=_warm,
     )
-    app.state.site, app.state.pages = Site(catalogue, workers), pages
+    app.state.session, app.state.pages = Session(catalogue, workers), rendered
     return app
 
 
 @asynccontextmanager
 async def _warm(app: Starlette) -> AsyncIterator[None]:
     """Get ready for the first query while the first page is already being shown."""
-    warming = threading.Thread(target=app.state.site.warm_up, daemon=True)
+    warming = threading.Thread(target=app.state.session.warm_up, daemon=True)
     warming.start()
     yield
     warming.join()

@@ -6,9 +6,9 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
+from ... import pages
 from ...registration.maps import inverse
 from ...slices import Array
 from ..calibration import DOUBTFUL
@@ -17,17 +17,18 @@ from ..ranking import SAME_SIZE
 from ..wording import millimetres, svg_matrix, times, turn
 from .forms import filter_query
 from .security import MAX_UPLOAD
-from .site import title, version
+from .session import title, version
 
 # Marks that share less ink than this are not alike: the map between them, and so their sizes, say little.
 ALIKE = 0.5
 KEEP = "private, max-age=31536000, immutable"
-STATIC = files(__package__) / "static"
+STATIC = [files(__package__) / "static", pages.STATIC]
 
 
 def _asset(name: str) -> str:
     """Return the address of a style sheet or a script, which changes with its content."""
-    digest = sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    content = next(folder / name for folder in STATIC if (folder / name).is_file()).read_bytes()
+    digest = sha256(content).hexdigest()[:12]
     return f"/static/{name}?v={digest}"
 
 
@@ -45,9 +46,7 @@ class Pages:
     """
 
     def __init__(self, name: str) -> None:
-        self.environment = Environment(
-            loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-        )
+        self.environment = pages.environment(__package__)
         self.environment.filters |= {
             "millimetres": millimetres,
             "times": times,

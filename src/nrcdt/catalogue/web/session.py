@@ -16,9 +16,10 @@ from ..calibration import in_collection, verdict
 from ..intake import Prepared, Settings
 from ..model import Filter, Mark
 from ..ranking import Hit, Query, Search, ink_of, query_of, query_of_mark
+from ..recent import Recent
 from ..store import Store
 from ..workers import Workers
-from .recent import Recent, Turns
+from .limits import Turns
 
 N_QUESTIONS = 32
 QUESTION_BYTES = 256_000_000
@@ -92,7 +93,7 @@ class Side(NamedTuple):
         return None if self.unit is None else (width * self.unit, height * self.unit)
 
 
-class Site:
+class Session:
     """The catalogue behind the pages.
 
     Parameters

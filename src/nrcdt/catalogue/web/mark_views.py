@@ -17,25 +17,25 @@ from ..store import Judgement
 from .forms import Values, form_of, read_filter, read_form, read_text
 from .pictures import FIRST, shown_as, tinted
 from .render import Pages, picture
-from .site import Site
+from .session import Session
 
 PER_PAGE = 60
 SHOWN = ("picture", "ink")
 
 
-def of(request: Request) -> tuple[Site, Pages]:
+def of(request: Request) -> tuple[Session, Pages]:
     """Return the catalogue and the templates behind a request."""
-    return request.app.state.site, request.app.state.pages
+    return request.app.state.session, request.app.state.pages
 
 
 def grid(request: Request) -> Response:
     """Show the marks that match a filter, a page at a time."""
-    site, pages = of(request)
+    session, pages = of(request)
     wanted, form, sentence = _filter(request)
-    n = site.catalogue.count(wanted)
+    n = session.catalogue.count(wanted)
     n_pages = max(1, -(-n // PER_PAGE))
     page = _page(request, n_pages)
-    marks = site.catalogue.marks(wanted, (page - 1) * PER_PAGE, PER_PAGE)
+    marks = session.catalogue.marks(wanted, (page - 1) * PER_PAGE, PER_PAGE)
     show = request.query_params.get("show")
     return pages(
         "grid.html",
@@ -44,7 +44,7 @@ def grid(request: Request) -> Response:
         wanted=wanted,
         form=form,
         sentence=sentence,
-        facets=site.facets(),
+        facets=session.facets(),
         n=n,
         page=page,
         n_pages=n_pages,
@@ -72,19 +72,19 @@ def _page(request: Request, n_pages: int) -> int:
 
 def mark_page(request: Request) -> Response:
     """Show all that is known about a mark."""
-    site, _ = of(request)
-    mark = site.mark(request.path_params["uid"])
+    session, _ = of(request)
+    mark = session.mark(request.path_params["uid"])
     return _mark_page(request, mark, _fields(mark))
 
 
 def _mark_page(
     request: Request, mark: Mark, form: Mapping[str, str], sentence: str = "", status: int = 200
 ) -> Response:
-    site, pages = of(request)
-    judged = [(one, _other(site, one, mark.uid)) for one in site.catalogue.judgements(mark.uid)]
-    original = site.catalogue.picture(mark.uid, "original") is not None
-    values = {"side": site.side(mark.uid), "judged": judged, "original": original, "sentence": sentence}
-    return pages("mark.html", status, mark=mark, form=form, facets=site.facets(), **values)
+    session, pages = of(request)
+    judged = [(one, _other(session, one, mark.uid)) for one in session.catalogue.judgements(mark.uid)]
+    original = session.catalogue.picture(mark.uid, "original") is not None
+    values = {"side": session.side(mark.uid), "judged": judged, "original": original, "sentence": sentence}
+    return pages("mark.html", status, mark=mark, form=form, facets=session.facets(), **values)
 
 
 def _fields(mark: Mark) -> dict[str, str]:
@@ -92,46 +92,46 @@ def _fields(mark: Mark) -> dict[str, str]:
     return {name: getattr(mark, name) for name in METADATA} | {"dpi": dpi}
 
 
-def _other(site: Site, judgement: Judgement, uid: str) -> Mark:
-    return site.catalogue.mark(judgement.b if judgement.a == uid else judgement.a)
+def _other(session: Session, judgement: Judgement, uid: str) -> Mark:
+    return session.catalogue.mark(judgement.b if judgement.a == uid else judgement.a)
 
 
 async def edit(request: Request) -> Response:
     """Change what is known about a mark."""
-    site, _ = of(request)
+    session, _ = of(request)
     form = await read_form(request)
-    mark = await run_in_threadpool(site.mark, request.path_params["uid"])
+    mark = await run_in_threadpool(session.mark, request.path_params["uid"])
     changes = {name: read_text(form, name) for name in (*METADATA, "dpi") if name in form}
     try:
-        await run_in_threadpool(site.catalogue.edit, mark.uid, changes)
+        await run_in_threadpool(session.catalogue.edit, mark.uid, changes)
     except ValueError as error:
         return await run_in_threadpool(_mark_page, request, mark, _fields(mark) | changes, str(error), 409)
-    site.forget_facets()
+    session.forget_facets()
     return RedirectResponse(f"/mark/{mark.uid}", 303)
 
 
 def mark_picture(request: Request) -> Response:
     """Send a picture of a mark: its ink, its ink in colour, a small picture, or the best there is."""
-    site, _ = of(request)
-    mark, kind = site.mark(request.path_params["uid"]), request.path_params["kind"]
+    session, _ = of(request)
+    mark, kind = session.mark(request.path_params["uid"]), request.path_params["kind"]
     if kind in ("ink.png", "seen.png"):
-        png = site.catalogue.picture(mark.uid, "mark") or b""
+        png = session.catalogue.picture(mark.uid, "mark") or b""
         return picture(png if kind == "ink.png" else tinted(read_ink(png) / 255, FIRST), "image/png")
     if kind == "picture":
-        original = site.catalogue.picture(mark.uid, "original")
+        original = session.catalogue.picture(mark.uid, "original")
         shown = original and shown_as(original)
         if original and shown:
             return picture(original, shown)
     if kind in ("picture", "preview.jpg"):
-        return picture(site.catalogue.picture(mark.uid, "preview") or b"", "image/jpeg")
+        return picture(session.catalogue.picture(mark.uid, "preview") or b"", "image/jpeg")
     raise HTTPException(404, f"the picture must be of a known kind; got {kind!r}. Open the page of the mark.")
 
 
 def original(request: Request) -> Response:
     """Send the file that a mark was read from, where the catalogue keeps it."""
-    site, _ = of(request)
-    mark = site.mark(request.path_params["uid"])
-    data = site.catalogue.picture(mark.uid, "original")
+    session, _ = of(request)
+    mark = session.mark(request.path_params["uid"])
+    data = session.catalogue.picture(mark.uid, "original")
     if data is None:
         raise HTTPException(404, "the catalogue must keep the file; it keeps small pictures only. Add it with --keep.")
     response = picture(data, "application/octet-stream")
@@ -141,7 +141,7 @@ def original(request: Request) -> Response:
 
 def judgements(request: Request) -> Response:
     """List all pairs that were judged, the newest first."""
-    site, pages = of(request)
-    rows = sorted(site.catalogue.judgements(), key=lambda one: one.at, reverse=True)
-    pairs = [(one, site.catalogue.mark(one.a), site.catalogue.mark(one.b)) for one in rows[:1000]]
+    session, pages = of(request)
+    rows = sorted(session.catalogue.judgements(), key=lambda one: one.at, reverse=True)
+    pairs = [(one, session.catalogue.mark(one.a), session.catalogue.mark(one.b)) for one in rows[:1000]]
     return pages("judgements.html", pairs=pairs, n=len(rows))

@@ -16,11 +16,11 @@ from ..model import VERDICTS
 from ..ranking import sizes_agree, stretch
 from ..store import Judgement
 from ..wording import motion, times
-from .browse import of
 from .forms import read_form, read_text
+from .mark_views import of
 from .pictures import FIRST, REACH, SECOND, composed, difference, moved, sheet, tinted
 from .render import picture
-from .site import Question, Side, Site
+from .session import Question, Session, Side
 
 SIZE = 720
 THUMB = 160
@@ -42,14 +42,14 @@ class Place(NamedTuple):
 
 def choose(request: Request) -> Response:
     """Lead to the comparison of two marks that were ticked, or of a mark and one that is called by name."""
-    site, _ = of(request)
+    session, _ = of(request)
     chosen = request.query_params.getlist("m")[:3]
     wanted = request.query_params.get("with", "").strip()
     if wanted:
-        chosen.append(site.catalogue.find(wanted[:1000]).uid)
+        chosen.append(session.catalogue.find(wanted[:1000]).uid)
     if len(chosen) != 2:
         raise InputError("two marks", "be chosen", len(chosen), "Go back and tick two of them.")
-    a, b = (site.mark(uid).uid for uid in chosen)
+    a, b = (session.mark(uid).uid for uid in chosen)
     return RedirectResponse(f"/compare/{a}/{b}", 303)
 
 
@@ -61,11 +61,11 @@ def compare(request: Request) -> Response:
 def _compare(
     request: Request, note: str | None = None, sentence: str = "", confirm: str = "", status: int = 200
 ) -> Response:
-    site, pages = of(request)
+    session, pages = of(request)
     a, b = _sides(request)
-    found = site.registration(a, b)
+    found = session.registration(a, b)
     laid = sheet(a.ink, b.ink, found.matrix, SIZE)
-    judgement = _judgement(site, a.key, b.key)
+    judgement = _judgement(session, a.key, b.key)
     return pages(
         "compare.html",
         status,
@@ -80,8 +80,8 @@ def _compare(
         paper=_on_paper(a, b, found),
         judgement=judgement,
         note=note if note is not None else judgement.note if judgement else "",
-        twin=_twin(site, a),
-        crop=_crop(site, a),
+        twin=_twin(session, a),
+        crop=_crop(session, a),
         place=_place(request, b),
         sentence=sentence,
         confirm=confirm if judgement else "",
@@ -89,35 +89,35 @@ def _compare(
 
 
 def _sides(request: Request) -> tuple[Side, Side]:
-    site, _ = of(request)
-    a, b = site.side(request.path_params["a"]), site.side(request.path_params["b"])
+    session, _ = of(request)
+    a, b = session.side(request.path_params["a"]), session.side(request.path_params["b"])
     if b.mark is None or a.key == b.key:
         raise HTTPException(404, "the address must name two marks, the second of the catalogue. Choose them again.")
     return a, b
 
 
-def _judgement(site: Site, a: str, b: str) -> Judgement | None:
-    return next((one for one in site.catalogue.judgements(b) if a in (one.a, one.b)), None)
+def _judgement(session: Session, a: str, b: str) -> Judgement | None:
+    return next((one for one in session.catalogue.judgements(b) if a in (one.a, one.b)), None)
 
 
-def _twin(site: Site, a: Side) -> str | None:
+def _twin(session: Session, a: Side) -> str | None:
     """Return the mark of the catalogue that was made from the very file that was sent."""
-    question = site.questions.get(a.key)
+    question = session.questions.get(a.key)
     if question is None or question.prepared is None:
         return None
     same = question.prepared.sha256
     return next((hit.mark.uid for hit in question.hits if hit.mark.sha256 == same), None)
 
 
-def _crop(site: Site, a: Side) -> tuple[int, int, int, int] | None:
-    question = site.questions.get(a.key)
+def _crop(session: Session, a: Side) -> tuple[int, int, int, int] | None:
+    question = session.questions.get(a.key)
     return question.settings.crop if question else None
 
 
 def _place(request: Request, b: Side) -> Place | None:
-    site, _ = of(request)
+    session, _ = of(request)
     key = request.query_params.get("of", request.path_params["a"])
-    question = site.questions.get(key)
+    question = session.questions.get(key)
     uids = [hit.mark.uid for hit in question.hits] if question else []
     if question is None or b.key not in uids:
         return None
@@ -150,9 +150,9 @@ def layer(request: Request) -> Response:
     kind = request.path_params["layer"]
     if kind not in LAYERS:
         raise HTTPException(404, f"the layer must be one of {', '.join(LAYERS)}; got {kind!r}. Open the page again.")
-    site, _ = of(request)
+    session, _ = of(request)
     a, b = _sides(request)
-    laid = sheet(a.ink, b.ink, site.registration(a, b).matrix, THUMB if kind == "thumb.png" else SIZE)
+    laid = sheet(a.ink, b.ink, session.registration(a, b).matrix, THUMB if kind == "thumb.png" else SIZE)
     if kind == "a.png":
         return picture(tinted(moved(a.ink, laid.first, laid.shape), FIRST), "image/png")
     second = moved(b.ink, laid.second, laid.shape)
@@ -164,12 +164,12 @@ def layer(request: Request) -> Response:
 
 async def judge(request: Request) -> Response:
     """Keep a judgement about two marks, or take it back; ask first where another one would be lost."""
-    site, _ = of(request)
+    session, _ = of(request)
     form = await read_form(request)
     a, b = request.path_params["a"], request.path_params["b"]
     wanted, sure, note = (read_text(form, name) for name in ("verdict", "sure", "note"))
     try:
-        confirm = await run_in_threadpool(_judge, site, a, b, sure or wanted, note, bool(sure))
+        confirm = await run_in_threadpool(_judge, session, a, b, sure or wanted, note, bool(sure))
     except ValueError as error:
         return await run_in_threadpool(_compare, request, note, str(error), status=409)
     if confirm:
@@ -179,17 +179,17 @@ async def judge(request: Request) -> Response:
     return RedirectResponse(f"/compare/{a}/{b}{query}", 303)
 
 
-def _judge(site: Site, a: str, b: str, wanted: str, note: str, sure: bool) -> bool:
+def _judge(session: Session, a: str, b: str, wanted: str, note: str, sure: bool) -> bool:
     """Do as is wanted, a verdict, "note" or "forget"; or return True, and do nothing, where that must be confirmed."""
     for uid in (a, b):
-        site.mark(uid)
-    old = _judgement(site, a, b)
+        session.mark(uid)
+    old = _judgement(session, a, b)
     if old and wanted == NOTE:
         wanted = old.verdict
     if old and not sure and wanted in (*VERDICTS, FORGET) and wanted != old.verdict:
         return True
     if wanted == FORGET:
-        site.catalogue.forget(a, b)
+        session.catalogue.forget(a, b)
     else:
-        site.catalogue.judge(a, b, wanted, note)
+        session.catalogue.judge(a, b, wanted, note)
     return False

@@ -1,0 +1,39 @@
+"""How many may ask at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.exceptions import HTTPException
+
+
+class Turns:
+    """Lets a few work at once, a few more wait, and sends the others away.
+
+    Parameters
+    ----------
+    n : how many work at once
+    n_waiting : how many may wait
+    """
+
+    def __init__(self, n: int, n_waiting: int) -> None:
+        self.most = n + n_waiting
+        self._inside = 0
+        self._turn = asyncio.Semaphore(n)
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[asyncio.Semaphore]:
+        """Hold a place in the queue; the turn itself comes with the semaphore."""
+        if self._inside >= self.most:
+            raise HTTPException(
+                503,
+                f"at most {self.most} queries must run at once; got one more. Try again in a moment.",
+                {"Retry-After": "5"},
+            )
+        self._inside += 1
+        try:
+            yield self._turn
+        finally:
+            self._inside -= 1
