@@ -57,11 +57,11 @@ class Cell(NamedTuple):
 
     row: str
     column: str
-    printed: float | None
-    measured: float | None
-    std: float | None
-    n: int | None
-    verdict: str
+    printed: float | None = None
+    measured: float | None = None
+    std: float | None = None
+    n: int | None = None
+    verdict: str = NOT_RUN
     directions: int | None = None
     note: str = ""
     printed_std: float | None = None

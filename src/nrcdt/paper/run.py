@@ -15,7 +15,7 @@ from .. import __version__
 from ..datasets import MissingData, data_folder
 from ..errors import InputError
 from .cache import Cache
-from .cells import ADDED, DIFFERS, NOT_RUN, OTHER_STARTS, REPORTED, Cell, Figure, Measurement, Result
+from .cells import ADDED, DIFFERS, OTHER_STARTS, REPORTED, Cell, Figure, Measurement, Result
 from .column_names import column_label, is_baseline
 from .data import Data, load
 from .discrepancies import explain_discrepancies
@@ -23,7 +23,7 @@ from .experiments import EXPERIMENTS, QUICK_SPLITS, Experiment, Measured, n_prin
 from .features import Features
 from .illustrate import illustrate
 from .report import write_cells, write_report
-from .tables import TABLES, Number, Row, Table
+from .tables import TABLES, Row, Table
 from .verdicts import N_SPLITS, judge, tolerance
 
 QUICK_DIRECTIONS = (16, 64)
@@ -117,23 +117,8 @@ def _pictures(experiment: Experiment, settings: Settings) -> tuple[list[Figure],
 
 
 def _not_run(table: Table, settings: Settings, error: Exception) -> Result:
-    cells = [
-        Cell(
-            row.label,
-            column_label(column),
-            number.value,
-            None,
-            None,
-            None,
-            NOT_RUN,
-            directions,
-            number.note,
-            number.std,
-        )
-        for row in chosen_rows(table, settings.quick)
-        for column, number in row.printed.items()
-        for directions in [_directions(table, row, column)]
-    ]
+    keys = [(row, column) for row in chosen_rows(table, settings.quick) for column in row.printed]
+    cells = [_printed(table, row, column) for row, column in keys]
     absent = _is_absent(error)
     why = str(error) if absent else f"failed with {type(error).__name__}: {error}"
     return Result(table.name, table.title, cells, [], [why], 0.0, failed=not absent)
@@ -159,40 +144,50 @@ def _experiment(table: Table, settings: Settings, advance: Callable[[], None]) -
 
 def judged_cells(experiment: Experiment, measured: Measured) -> list[Cell]:
     """Lay measured numbers beside the printed ones; what is not printed comes last."""
-    printed = {(row.label, column): (row, number) for row in experiment.rows for column, number in row.printed.items()}
-    known = [_cell(experiment, *printed[key], key[1], measured[key]) for key in printed]
-    added = {(row.label, column): row for row in experiment.rows for column in row.added}
-    more = [_added(experiment.table, row, column, measured[label, column]) for (label, column), row in added.items()]
-    others = [_other_starts(key, measured[key], printed) for key in measured if key not in {**printed, **added}]
+    rows = {row.label: row for row in experiment.rows}
+    printed = [(row.label, column) for row in experiment.rows for column in row.printed]
+    added = [(row.label, column) for row in experiment.rows for column in row.added]
+    known = [_judged(experiment, rows[label], column, measured[label, column]) for label, column in printed]
+    more = [_added(experiment.table, rows[label], column, measured[label, column]) for label, column in added]
+    others = [_other_starts(rows, *key, measured[key]) for key in measured if key not in {*printed, *added}]
     return known + more + others
 
 
-def _cell(experiment: Experiment, row: Row, number: Number, column: str, measurement: Measurement) -> Cell:
-    directions = _directions(experiment.table, row, column)
-    cell = Cell(
-        row.label,
-        column_label(column),
-        number.value,
-        measurement.value,
-        measurement.std,
-        measurement.n,
-        REPORTED,
-        directions,
-        number.note,
-        number.std,
-        low=measurement.low,
-        high=measurement.high,
+def _printed(table: Table, row: Row, column: str) -> Cell:
+    """Cell of a printed number, not measured."""
+    number = row.printed[column]
+    cell = Cell(row.label, column_label(column), number.value, note=number.note, printed_std=number.std)
+    return cell._replace(directions=_directions(table, row, column))
+
+
+def _judged(experiment: Experiment, row: Row, column: str, found: Measurement) -> Cell:
+    """Cell of a printed number that was measured, with a verdict where the data allow one."""
+    table, number = experiment.table, row.printed[column]
+    cell = _printed(table, row, column)._replace(
+        measured=found.value, std=found.std, n=found.n, low=found.low, high=found.high, verdict=REPORTED
     )
-    if not experiment.features.data.judged or experiment.table.experiment == "run times":
+    if not experiment.features.data.judged or table.experiment == "run times":
         return cell
     falling = (row.score or "").startswith("VI")
     n_tested = n_printed(experiment, row)
-    gap = tolerance(number, measurement, n_tested)
-    verdict = judge(number, measurement, gap, baseline=directions is None, smaller_is_better=falling)
-    if measurement.low is not None:
+    gap = tolerance(number, found, n_tested)
+    verdict = judge(number, found, gap, baseline=cell.directions is None, smaller_is_better=falling)
+    if found.low is not None:
         return cell._replace(verdict=verdict)
-    alone = tolerance(number, measurement, n_tested, samples=number.std is None)
+    alone = tolerance(number, found, n_tested, samples=number.std is None)
     return cell._replace(verdict=verdict, tolerance=gap, split_tolerance=alone)
+
+
+def _added(table: Table, row: Row, column: str, found: Measurement) -> Cell:
+    """Cell of a column that the paper does not have."""
+    directions = _directions(table, row, column)
+    return Cell(row.label, column_label(column), None, found.value, found.std, found.n, ADDED, directions)
+
+
+def _other_starts(rows: dict[str, Row], label: str, column: str, found: Measurement) -> Cell:
+    """Cell of a clustering with other starts, beside the printed number that was compared with the paper's starts."""
+    number = rows[label.partition(", ")[0]].printed[column]
+    return Cell(label, column_label(column), number.value, found.value, found.std, found.n, OTHER_STARTS)
 
 
 def _explain_differing_baselines(experiment: Experiment, cells: list[Cell], quick: bool) -> list[Cell]:
@@ -206,23 +201,6 @@ def _explain_differing_baselines(experiment: Experiment, cells: list[Cell], quic
     )
     found = {(label, column_label(column)): note for (label, column), note in notes.items()}
     return [cell._replace(note=found.get((cell.row, cell.column), cell.note)) for cell in cells]
-
-
-def _added(table: Table, row: Row, column: str, measurement: Measurement) -> Cell:
-    """Cell of a column that the paper does not have."""
-    directions = _directions(table, row, column)
-    return Cell(
-        row.label, column_label(column), None, measurement.value, measurement.std, measurement.n, ADDED, directions
-    )
-
-
-def _other_starts(
-    key: tuple[str, str], measurement: Measurement, printed: dict[tuple[str, str], tuple[Row, Number]]
-) -> Cell:
-    """Cell of a clustering with other starts, beside the printed number that was compared with the paper's starts."""
-    row, column = key
-    value = printed[row.partition(", ")[0], column][1].value
-    return Cell(row, column_label(column), value, measurement.value, measurement.std, measurement.n, OTHER_STARTS)
 
 
 def _directions(table: Table, row: Row, column: str) -> int | None:
