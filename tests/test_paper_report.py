@@ -158,9 +158,9 @@ def test_headline_outcome_and_counts(parsed, text):
 
 def test_other_starts_do_not_compare_a_number_again():
     again = SCORES.cells[0]._replace(row="RI train, greedy, ten starts", verdict=OTHER_STARTS, directions=None)
-    counts = summaries.counts([*SCORES.cells, again])
+    counts = summaries.verdict_counts([*SCORES.cells, again])
     assert (counts["cells compared"], counts["reported only"], counts["other starts"]) == (1, 0, 1)
-    assert summaries.summary(SCORES._replace(cells=[*SCORES.cells, again])) == "1 of 1 hold, 1 other starts"
+    assert summaries.table_outcome(SCORES._replace(cells=[*SCORES.cells, again])) == "1 of 1 hold, 1 other starts"
 
 
 def test_the_page_of_the_docs_says_what_it_leaves_out():
@@ -183,8 +183,8 @@ def test_the_page_of_the_docs_says_what_it_leaves_out():
 
 
 def test_success_and_nothing_to_decide():
-    assert "counts as successful: of the 1 cells" in summaries.outcome(SCORES.cells)
-    assert "nothing is decided" in summaries.outcome(TIMES.cells)
+    assert "counts as successful: of the 1 cells" in summaries.run_outcome(SCORES.cells)
+    assert "nothing is decided" in summaries.run_outcome(TIMES.cells)
     assert summaries.headline(TIMES.cells) == "No cell was judged"
 
 
@@ -251,7 +251,7 @@ def test_run_times_show_significant_digits_and_the_ratio(parsed, text):
     assert shown[1].endswith(f"1.61, printed 322 {summaries.TIMES}200")
     assert f"| angles 2 | 1.61 (322) {summaries.TIMES}200 · |" in text
     assert sum(summaries.FASTER in line for line in parsed.texts["span"]) == 1
-    assert summaries.shown(TIMES, TIMES.cells[0]._replace(measured=0.0)).ratio == ""
+    assert summaries.cell_texts(TIMES, TIMES.cells[0]._replace(measured=0.0)).ratio == ""
 
 
 def test_decimals_follow_the_printed_values(parsed, text):
@@ -260,9 +260,9 @@ def test_decimals_follow_the_printed_values(parsed, text):
 
 
 def test_times_are_told_in_seconds_or_minutes():
-    assert summaries.seconds(RESULT) == "Computed in 3.2 s."
-    assert summaries.seconds(SCORES) == "Computed in 10 min."
-    assert summaries.seconds(TIMES) == ""
+    assert summaries.duration(RESULT) == "Computed in 3.2 s."
+    assert summaries.duration(SCORES) == "Computed in 10 min."
+    assert summaries.duration(TIMES) == ""
 
 
 def test_pictures_are_inside_the_page_and_beside_the_text(folder, parsed, text):
@@ -355,12 +355,12 @@ def test_columns_that_the_paper_does_not_have_stand_apart(tmp_path):
     assert "| angles 8 | 0.800 (0.900) ✓ | 0.700 (0.900) ✓ | 0.950±0.010 + |  |" in text
     counts = dict(zip(parsed.texts["dt"], parsed.texts["dd"], strict=True))
     assert (counts["cells compared"], counts["not in the paper"]) == ("6", "4")
-    assert summaries.summary(Result("t", "T", MORE, [], [], 1.0)) == "6 of 6 hold, 4 added"
+    assert summaries.table_outcome(Result("t", "T", MORE, [], [], 1.0)) == "6 of 6 hold, 4 added"
 
 
 def test_additions_are_compared_with_the_best_of_the_papers_columns(tmp_path):
     result = Result("t", "T", MORE, [], [], 1.0)
-    sentence = summaries.comparison(result)
+    sentence = summaries.compare_extra_columns(result)
     assert sentence.endswith(
         ": whitened max is better in 1, as good in 1, worse in 1 of 3 rows (-0.030 to +0.150) and above the best "
         "printed number in 2; max, NCA is as good in 1 of 1 rows (+0.000) and above the best printed number in 0."
@@ -368,7 +368,7 @@ def test_additions_are_compared_with_the_best_of_the_papers_columns(tmp_path):
     page = Page(report.write_report(tmp_path, [result], {}).read_text(encoding="utf-8"))
     assert sentence in page.texts["p"]
     assert sentence in (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert summaries.comparison(RESULT) == ""
+    assert summaries.compare_extra_columns(RESULT) == ""
 
 
 def test_cells_are_written_and_read_back(tmp_path):
@@ -394,7 +394,7 @@ def test_numbers_of_numpy_and_negative_zeros_are_written_plainly(tmp_path):
     cell = Cell("r", "c", 0.0, np.float64(-1e-17), None, np.int64(30), HELD, np.int64(64))
     path = report.write_cells(tmp_path, RESULT._replace(cells=[cell]))
     assert '"measured": 0.0, "std": null, "n": 30, "verdict": "held", "directions": 64' in path.read_text()
-    assert summaries.shown(RESULT, cell).measured == "0.000"
+    assert summaries.cell_texts(RESULT, cell).measured == "0.000"
 
 
 def test_no_cells_make_a_readable_file(tmp_path):

@@ -13,9 +13,9 @@ from nrcdt.paper.cells import (
     Cell,
     Measurement,
     decisive,
+    describe_verdicts,
     held_by_splits,
     share_held,
-    summary,
     wanted_share_holds,
 )
 from nrcdt.paper.tables import TABLES, Number
@@ -103,15 +103,18 @@ def test_only_judged_features_with_enough_directions_decide():
     assert decisive(cells) == cells[:1]
     assert share_held(cells) == 1
     assert share_held(cells[1:]) is None
-    assert summary(cells) == "5 cells: 1 held, 1 not held, 1 agrees, 1 reported, 1 not run"
+    assert describe_verdicts(cells) == "5 cells: 1 held, 1 not held, 1 agrees, 1 reported, 1 not run"
 
 
 def test_what_the_paper_does_not_have_is_counted_apart():
     added = cell(ADDED, 64)._replace(printed=None, measured=0.1)
     assert decisive([cell(HELD, 16), added, added]) == [cell(HELD, 16)]
     assert share_held([added]) is None
-    assert summary([cell(HELD, 16), added, added]) == "1 cells: 1 held; 2 added"
-    assert summary([cell(HELD, 16), added, cell(OTHER_STARTS, None)]) == "1 cells: 1 held; 1 added; 1 other starts"
+    assert describe_verdicts([cell(HELD, 16), added, added]) == "1 cells: 1 held; 2 added"
+    assert (
+        describe_verdicts([cell(HELD, 16), added, cell(OTHER_STARTS, None)])
+        == "1 cells: 1 held; 1 added; 1 other starts"
+    )
 
 
 def test_the_rule_tells_every_slack_and_how_often_the_dataset_is_drawn():

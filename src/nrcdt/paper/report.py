@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..tables import markdown_table
 from ..whole_files import write_whole
 from . import summaries
-from .cells import DIFFERS, NOT_HELD, RULE, Cell, Result, count
+from .cells import DIFFERS, NOT_HELD, RULE, Cell, Result, count_verdicts
 from .extra_columns import MEANING
 from .page import html_report
 from .summaries import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
@@ -83,13 +83,13 @@ def write_report(folder: Path, results: list[Result], about: dict[str, str]) -> 
 
 def _markdown(results: list[Result], about: dict[str, str]) -> str:
     cells = summaries.all_cells(results)
-    parts = [f"# {summaries.headline(cells)}", summaries.outcome(cells)]
-    parts.append("\n".join(f"- {name}: {n}" for name, n in summaries.counts(cells).items()))
+    parts = [f"# {summaries.headline(cells)}", summaries.run_outcome(cells)]
+    parts.append("\n".join(f"- {name}: {n}" for name, n in summaries.verdict_counts(cells).items()))
     parts += ["## The rule", _plain(RULE), _plain(MEANING), _legend(MARKS)]
     parts += ["## Not held", _exceptions(results, NOT_HELD)]
     parts += ["## Baselines that differ", _exceptions(results, DIFFERS)]
     parts.append("## Contents")
-    parts.append("\n".join(f"- [{_plain(r.title)}](#{r.name}): {summaries.summary(r)}" for r in results))
+    parts.append("\n".join(f"- [{_plain(r.title)}](#{r.name}): {summaries.table_outcome(r)}" for r in results))
     for result in results:
         parts += _section(result)
     parts += ["## About this run", "\n".join(f"- {_plain(key)}: {_plain(text)}" for key, text in about.items())]
@@ -105,7 +105,7 @@ def _plain(text: str) -> str:
 
 
 def _exceptions(results: list[Result], verdict: str) -> str:
-    head, rows = summaries.exceptions(results, verdict)
+    head, rows = summaries.cells_with_verdict(results, verdict)
     if not rows:
         return "None."
     return markdown_table(head, [[_plain(text) for text in (r.title, *entries)] for r, entries in rows])
@@ -121,10 +121,10 @@ def _section(result: Result) -> list[str]:
             for row, cells in zip(grid.rows, found, strict=True)
         ]
         parts.append(markdown_table(["", *(_heading(grid, column) for column in grid.columns)], rows))
-    parts.append(_plain(summaries.comparison(result)))
-    parts.append(_legend(count(result.cells), timed=result.name == RUN_TIMES))
+    parts.append(_plain(summaries.compare_extra_columns(result)))
+    parts.append(_legend(count_verdicts(result.cells), timed=result.name == RUN_TIMES))
     parts += [f"[{letter}] {_plain(text)}" for text, letter in letters.items()]
-    parts.append(summaries.seconds(result))
+    parts.append(summaries.duration(result))
     captions = {figure.name: _plain(figure.caption) for figure in result.figures}
     return parts + [f"![{caption}]({name}.png)\n\n{caption}" for name, caption in captions.items()]
 
@@ -138,7 +138,7 @@ def _cells(result: Result, cells: list[Cell], letters: dict[str, str]) -> str:
 
 
 def _cell(result: Result, cell: Cell, letters: dict[str, str]) -> str:
-    texts = summaries.shown(result, cell)
+    texts = summaries.cell_texts(result, cell)
     printed = f"({texts.printed})" if texts.printed else ""
     note = f"[{letters[cell.note]}]" if cell.note else ""
     return " ".join(filter(None, [texts.measured + texts.std, printed, texts.ratio, MARKS[cell.verdict], note]))
