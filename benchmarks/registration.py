@@ -22,7 +22,7 @@ from nrcdt.datasets.registry import locate  # noqa: E402
 from nrcdt.frames import whitening  # noqa: E402
 from nrcdt.measures import Cloud  # noqa: E402
 from nrcdt.registration import overlap, register  # noqa: E402
-from nrcdt.registration.solid import solid_candidates  # noqa: E402
+from nrcdt.registration.spatial import spatial_candidates  # noqa: E402
 from nrcdt.tables import markdown_table  # noqa: E402
 from run import machine_facts  # noqa: E402
 
@@ -143,7 +143,7 @@ def second_best(cloud):
     """Residual of the best map of a cloud to itself that turns, in the whitened frame, by more than 20 degrees."""
     itself = Cloud(cloud, None)
     matrix = whitening(itself).matrix
-    found = solid_candidates(itself, itself, 64, 64, None, True, 8)
+    found = spatial_candidates(itself, itself, 64, 64, None, True, 8)
     turns = matrix @ found.matrices[:, :, :3] @ np.linalg.inv(matrix)
     return found.residuals[np.trace(turns, axis1=1, axis2=2) < 1 + 2 * np.cos(np.radians(20))].min(initial=np.inf)
 

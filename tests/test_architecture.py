@@ -10,6 +10,7 @@ FLOORS = [
     {"errors", "whole_files"},
     {"pages"},
     {"kernels", "slices", "threads"},
+    {"rasters"},
     {"measures", "directions"},
     {"frames"},
     {"alignment", "spaces"},

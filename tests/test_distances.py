@@ -16,8 +16,8 @@ from nrcdt.directions import circle
 from nrcdt.distances import AlignedMetric, aligned
 from nrcdt.frames import whitening
 from nrcdt.measures import Cloud
-from nrcdt.registration.maps import between, rotation_angle
-from nrcdt.registration.plane import turn
+from nrcdt.registration.affine import between_whitenings, rotation_angle
+from nrcdt.registration.plane import orthogonal_matrix
 
 
 def test_a_shift_moves_by_its_projections(rng):
@@ -197,7 +197,9 @@ def test_allowed_angles_are_where_the_polar_rotation_is_small(rng, reflected):
     views = [outlook(np.zeros((1, 8, 4)), one.matrix[np.newaxis]) for one in white]
     low, high = (limit[int(reflected), 0, 0] for limit in allowed_angles(*views, 30, True))
     angles = np.linspace(low - 1, high + 1, 400)
-    turned = rotation_angle(between(*white, np.stack([turn(angle, reflected) for angle in angles])))
+    turned = rotation_angle(
+        between_whitenings(*white, np.stack([orthogonal_matrix(angle, reflected) for angle in angles]))
+    )
     inside = (low <= angles) & (angles <= high)
     np.testing.assert_array_equal(turned <= 30, inside)
 

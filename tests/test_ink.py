@@ -22,8 +22,9 @@ from nrcdt.files import read_image, read_picture
 from nrcdt.ink import Ink, InkFinder, find_ink
 from nrcdt.ink.laid import find_ripple
 from nrcdt.ink.lines import Line, find_lines, line_strengths
-from nrcdt.ink.paper import find_polarity, flat_paper, measured, reduced
+from nrcdt.ink.paper import find_polarity, flat_paper, measured
 from nrcdt.kernels import lines as kernel
+from nrcdt.rasters import reduced
 
 
 @pytest.fixture(scope="module")

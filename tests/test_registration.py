@@ -8,11 +8,12 @@ from nrcdt.datasets import random_affine, warp, watermarks
 from nrcdt.datasets.synthetic import draw_segment
 from nrcdt.kernels import cpu, reference
 from nrcdt.measures import Cloud
+from nrcdt.rasters import inverse
 from nrcdt.registration import Registration, overlap, register, register_all, rotation_angle
 from nrcdt.registration import warp as move
-from nrcdt.registration.ink import dilated
-from nrcdt.registration.maps import inverse, moved
-from nrcdt.registration.solid import shares
+from nrcdt.registration.affine import apply_affine as moved
+from nrcdt.registration.pixels import dilated
+from nrcdt.registration.spatial import slice_means
 
 DRAWINGS, NAMES = watermarks(16, size=192)
 
@@ -301,7 +302,7 @@ def test_resampling_is_what_the_obvious_loops_do(rng):
 def test_slopes_of_quantiles_are_means_of_shares(rng):
     cloud, direction = Cloud(cloud_of(rng, 4000, 3), None), np.array([0.6, 0.0, 0.8])
     turned = direction + 1e-3 * np.array([0.3, 0.9, -0.1])
-    here, there = (shares(cloud, one[np.newaxis], 10).means[0] for one in (direction, turned))
+    here, there = (slice_means(cloud, one[np.newaxis], 10).means[0] for one in (direction, turned))
     np.testing.assert_allclose(there @ turned - here @ direction, here @ (turned - direction), atol=2e-5)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .errors import InputError
 from .measures import as_floats, check_finite, positive_integer
+from .measures.meshes import check_mesh, triangle_areas
 from .slices import Array
 
 N_POINTS = 5000
@@ -114,48 +115,26 @@ def surface_points(
     (array([[1.  , 0.33, 0.  ],
            [0.33, 1.  , 0.  ]]), array([1., 1.]))
     """
-    triangles = _check_mesh(vertices, faces)
+    triangles = _check_triangles(vertices, faces)
     if n_points is None and max_edge is None:
         n_points = N_POINTS
     max_area = math.inf
     if n_points is not None:
-        max_area = _areas(triangles).sum() / positive_integer(n_points, "n_points", "5000 is a good start.")
+        max_area = triangle_areas(triangles).sum() / positive_integer(n_points, "n_points", "5000 is a good start.")
     if max_edge is not None and not max_edge > 0:
         raise InputError("max_edge", "be positive", repr(max_edge), "Take a few percent of the size of the mesh.")
     pieces = _halve(triangles, max_area, math.inf if max_edge is None else max_edge)
-    return pieces.mean(axis=1), _areas(pieces)
+    return pieces.mean(axis=1), triangle_areas(pieces)
 
 
-def _check_mesh(vertices: Any, faces: Any) -> Array:
+def _check_triangles(vertices: Any, faces: Any) -> Array:
     """Return the corners of the triangles that have an area, of shape (n_triangles, 3, 3)."""
-    points, corners = as_floats(vertices, "vertices"), np.asarray(faces)
-    if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
-        raise InputError("vertices", "have shape (n_vertices, 3)", points.shape, "One row per vertex.")
-    check_finite(points, "vertices")
-    if corners.ndim != 2 or corners.shape[1] != 3 or len(corners) == 0 or corners.dtype.kind not in "iu":
-        raise InputError(
-            "faces",
-            "be integers of shape (n_faces, 3)",
-            f"{corners.dtype} of shape {corners.shape}",
-            "Cut other polygons into triangles first.",
-        )
-    if corners.min() < 0 or corners.max() >= len(points):
-        raise InputError(
-            "faces",
-            f"be numbers of vertices, 0 to {len(points) - 1}",
-            f"{corners.min()} to {corners.max()}",
-            "Some formats count from 1: subtract it.",
-        )
-    triangles = points.astype(np.float64)[corners]
-    areas = _areas(triangles)
+    points, corners = check_mesh(vertices, faces)
+    triangles = points[corners]
+    areas = triangle_areas(triangles)
     if not areas.sum() > 0:
         raise InputError("faces", "have an area", "none in any triangle", "Use the vertices as they are.")
     return np.asarray(triangles[areas > 0])
-
-
-def _areas(triangles: Array) -> Array:
-    a, b, c = triangles.transpose(1, 0, 2)
-    return np.asarray(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2)
 
 
 def _halve(triangles: Array, max_area: float, max_edge: float) -> Array:
@@ -165,7 +144,7 @@ def _halve(triangles: Array, max_area: float, max_edge: float) -> Array:
     while len(large):
         lengths = np.linalg.norm(large - np.roll(large, -1, axis=1), axis=2)
         longest = lengths.max(axis=1)
-        done = (_areas(large) <= (1 + TIE) * max_area) & (longest <= (1 + TIE) * max_edge)
+        done = (triangle_areas(large) <= (1 + TIE) * max_area) & (longest <= (1 + TIE) * max_edge)
         small.append(large[done])
         n_pieces += int(done.sum())
         first = np.argmax(lengths >= (1 - TIE) * longest[:, np.newaxis], axis=1)[~done]

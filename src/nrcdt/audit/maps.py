@@ -9,6 +9,7 @@ import numpy as np
 
 from ..datasets.affine import random_affine, warp
 from ..measures import Cloud
+from ..rasters import box_around, tiles
 from ..slices import Array
 
 MAX_SIDE = 256
@@ -24,14 +25,10 @@ def ink_only(image: Array) -> Array:
     >>> ink_only(image).shape
     (150, 250)
     """
-    rows, columns = np.nonzero(image)
-    if len(rows):
-        image = image[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
-    factor = -(-max(image.shape) // MAX_SIDE)
-    height, width = (-(-side // factor) for side in image.shape)
-    room = [(0, factor * new - side) for new, side in zip((height, width), image.shape, strict=True)]
-    blocks = np.pad(image, room).reshape(height, factor, width, factor)
-    return np.asarray(blocks.mean(axis=(1, 3)), dtype=np.float32)
+    image = image[box_around(image)]
+    side = -(-max(image.shape) // MAX_SIDE)
+    whole = np.pad(image, [(0, -n % side) for n in image.shape])
+    return np.asarray(tiles(whole, side).mean(axis=(1, 3)), dtype=np.float32)
 
 
 def _moved_image(image: Array, rng: np.random.Generator) -> Array:

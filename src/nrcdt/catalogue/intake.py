@@ -13,9 +13,9 @@ import numpy as np
 
 from ..aggregate import AGGREGATIONS, spectrum
 from ..errors import InputError
-from ..files import INKS, read_picture
-from ..ink import Ink, find_ink
-from ..ink.paper import reduced
+from ..files import read_picture
+from ..ink import Ink, NoInkError, find_ink
+from ..rasters import averaged, box_around, check_polarity, ink_on_paper, reduced
 from ..slices import Array
 from ..transform import Plan, feature_blocks, make_plan
 
@@ -153,8 +153,7 @@ def check_settings(values: Mapping[str, Any]) -> Settings:
     if unknown:
         raise InputError("settings", f"be some of {', '.join(Settings._fields)}", repr(unknown[0]))
     settings = Settings(**values)
-    if settings.polarity not in INKS:
-        raise InputError("polarity", f"be one of {', '.join(INKS)}", repr(settings.polarity))
+    check_polarity(settings.polarity, "polarity")
     crop = None
     if settings.crop is not None:
         left, top, right, bottom = (math.floor(edge) for edge in _numbers(settings.crop, 4, "crop"))
@@ -244,16 +243,12 @@ def _paper_around(disc: tuple[float, float, float], picture: Array, covered: Arr
 
 
 def _clean_ink(picture: Array, polarity: str) -> Ink:
-    """Take for ink whatever leaves the paper level, the median, on the side that deviates more."""
+    """Take for ink whatever leaves the paper level."""
     picture, scale = reduced(picture, CLEAN_SIZE)
-    deviation = np.median(picture) - picture
-    dark = np.maximum(deviation, 0)
-    if polarity == "auto":
-        polarity = "dark" if 2 * np.vdot(dark, dark) >= np.vdot(deviation, deviation) else "light"
-    ink = dark if polarity == "dark" else dark - deviation
+    ink, polarity = ink_on_paper(picture, polarity)
     highest = ink.max()
     if not highest > 0:
-        raise InputError("the picture", "hold ink", "one grey level", "Check polarity, crop and erase.")
+        raise NoInkError("the picture", "hold ink", "one grey level", "Check polarity, crop and erase.")
     ink = np.where(ink < FAINT * highest, 0, ink / highest)
     return Ink(ink, polarity, 1.0, ("taken for a clean drawing",), scale, None)
 
@@ -278,26 +273,15 @@ def cut_mark(ink: Array) -> tuple[Array, tuple[float, float, float]]:
     ((256, 66), array([   0.633, -125.867,  -62.525]))
     """
     seen = ink * 255 >= 0.5
-    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
-    if not len(rows) or not np.isfinite(ink).all():
-        raise InputError("the picture", "hold ink", "none", "Check polarity, crop and erase.")
-    top, left = int(rows[0]), int(columns[0])
-    inside = ink[top : rows[-1] + 1, left : columns[-1] + 1]
+    if not seen.any() or not np.isfinite(ink).all():
+        raise NoInkError("the picture", "hold ink", "none", "Check polarity, crop and erase.")
+    rows, columns = box_around(seen)
+    inside = ink[rows, columns]
     scale = min(1.0, (SIZE - 2) / max(inside.shape))
-    mark = _shrunk(_shrunk(inside, scale).T, scale).T
-    dx, dy = (0.5 + scale * (0.5 - edge) for edge in (left, top))
+    # Pixels of the mark are averages over 1 / scale pixels of the image; there is one more of them at either end.
+    mark = averaged(inside, *(np.arange(-1, math.ceil(round(n * scale, 6)) + 2) / scale for n in inside.shape))
+    dx, dy = (0.5 + scale * (0.5 - side.start) for side in (columns, rows))
     return np.rint(mark * (255 / mark.max())).astype(np.uint8), (scale, dx, dy)
-
-
-def _shrunk(image: Array, scale: float) -> Array:
-    """Average along the columns over stretches of 1 / scale pixels, with one more at either end."""
-    n_old, n_new = len(image), math.ceil(round(len(image) * scale, 6))
-    total = np.zeros((n_old + 1, image.shape[1]))
-    np.cumsum(image, axis=0, out=total[1:])
-    places = np.clip(np.arange(-1, n_new + 2) / scale, 0, n_old)
-    whole = np.minimum(places.astype(int), n_old - 1)
-    share = (places - whole)[:, np.newaxis]
-    return np.asarray(np.diff(total[whole] * (1 - share) + total[whole + 1] * share, axis=0) * scale)
 
 
 def _millimetres(ink: Ink, settings: Settings, of_file: float | None) -> tuple[float | None, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..rasters import overlaid
 from ..registration import Registration, register, warp
 from ..slices import Array
 from .model import Mark
@@ -51,13 +52,10 @@ def compared(catalogue: Store, a: Mark, b: Mark) -> Comparison:
 
 
 def overlay(catalogue: Store, found: Comparison) -> Array:
-    """Return a picture (h, w, 3), uint8: the first mark blue, the second red, where both are, dark."""
+    """Return a picture (h, w, 3), uint8: the first mark blue, the second orange, where both are, dark."""
     a, b = (ink_of(catalogue, mark) / 255 for mark in (found.a, found.b))
     shape = (b.shape[0] + 2 * MARGIN, b.shape[1] + 2 * MARGIN)
-    moved = np.clip(warp(a, found.registration.matrix, shape, (-MARGIN, -MARGIN)), 0, 1)
-    here = np.pad(b, MARGIN)
-    colours = 1 - moved[..., np.newaxis] * [0.9, 0.5, 0.1] - here[..., np.newaxis] * [0.1, 0.6, 0.9]
-    return np.rint(255 * np.clip(colours, 0, 1)).astype(np.uint8)
+    return overlaid(warp(a, found.registration.matrix, shape, (-MARGIN, -MARGIN)), np.pad(b, MARGIN))
 
 
 def save_overlay(catalogue: Store, found: Comparison, target: Path) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import affine_transform
 
 from ..errors import InputError
 from ..measures import positive_integer
+from ..rasters import resample
 from ..slices import Array
 
 MAX_DRAWS = 1000
@@ -66,10 +66,9 @@ def warp(image: Array, matrix: Array, shift: Array) -> Array:
     >>> np.argwhere(warp(image, np.eye(2), [2, 1]))
     array([[3, 3]])
     """
-    centre = (np.array(image.shape) - 1) / 2
-    back = np.linalg.inv(matrix)[::-1, ::-1]
-    offset = centre - back @ (centre + np.asarray(shift)[::-1])
-    return np.asarray(affine_transform(image, back, offset, order=1))
+    image, centre = np.asarray(image), (np.array(image.shape[::-1]) - 1) / 2
+    moved = resample(image.astype(np.float64), np.column_stack([matrix, centre + shift - matrix @ centre]), image.shape)
+    return (moved if image.dtype.kind == "f" else np.rint(moved)).astype(image.dtype)
 
 
 def distorted(images: Array, n_samples: int, random_state: int | None = None, **ranges: Any) -> tuple[Array, Array]:

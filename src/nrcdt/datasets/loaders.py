@@ -6,16 +6,18 @@ used is left out, and named with the reason in `skipped`.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, LocatedError
-from ..files import SUFFIXES, read_cloud, read_image, read_mesh
+from ..files import SUFFIXES, read_cloud, read_image
+from ..files.kinds import visible_files
+from ..files.meshes import load_mesh
 from ..measures import check_clouds
 from ..slices import Array
 from .affine import eight_bits
@@ -30,8 +32,47 @@ N_POSES = 10
 N_SHAPES = 80
 # STL repeats the corners of every triangle, so its vertices have no order of their own.
 ORDERED = (".ply", ".off", ".obj")
-LOOSE = 0.05
-FILE_ERRORS = (ValueError, OSError)
+LOOSE = 0.05  # of the vertices may lie on no triangle
+
+
+class _Source:
+    """The folder of a source; what of it cannot be used is left out, and named with the reason in `skipped`."""
+
+    def __init__(self, name: str, folder: Path | str | None) -> None:
+        self.name, self.root = name, need(name, folder)
+        self.skipped: list[str] = []
+
+    def skip(self, path: Path, reason: object) -> None:
+        """Say why a file is left out."""
+        self.skipped.append(f"{path.relative_to(self.root).as_posix()}: {str(reason).rstrip('.')}")
+
+    def files(self, folder: Path | None = None) -> list[Path]:
+        """List the files below a folder, sorted; hidden ones are left out."""
+        found = visible_files(
+            folder or self.root, lambda error: self.skip(Path(error.filename), error.strerror), followlinks=True
+        )
+        for path in found:
+            if not path.is_file():
+                self.skip(path, "leads nowhere, or is no file")
+        return [path for path in found if path.is_file()]
+
+    def read(self, paths: Iterable[Path], reader: Callable[[Path], Any]) -> dict[Path, Any]:
+        """Read files one by one."""
+        found = {}
+        for path in paths:
+            try:
+                found[path] = reader(path)
+            except (ValueError, OSError) as error:
+                self.skip(path, error)
+        return found
+
+    def dataset(self, samples: Any, labels: Array, names: list[str], files: Iterable[Path], own: bool) -> Dataset:
+        """Make a dataset of what was read, in which samples may be templates of their own."""
+        return Dataset(samples, labels, names, samples if own else None, tuple(self.skipped), self.name, tuple(files))
+
+    def unusable(self) -> Exception:
+        """Make the error about a folder of which nothing is left."""
+        return unusable(self.name, self.root, self.skipped)
 
 
 def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Dataset:
@@ -47,50 +88,34 @@ def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Datase
     Dataset of images with bright ink, one class per sub-folder, without templates
         The folder ``other`` and classes with fewer than two usable pictures are left out.
     """
-    name = at_hand("wzis", folder)
-    root = need(name, folder)
+    source = _Source(at_hand("wzis", folder), folder)
     images: dict[Path, Array] = {}
     labels: list[int] = []
     names: list[str] = []
-    visible = [path for path in sorted(root.iterdir()) if not path.name.startswith(".")]
-    skipped = [f"{path.name}: lies beside the class folders" for path in visible if not path.is_dir()]
-    for path in (path for path in visible if path.is_dir()):
-        usable = {} if path.name == DISTRACTORS else _class_images(path, size, skipped)
+    visible = [path for path in sorted(source.root.iterdir()) if not path.name.startswith(".")]
+    for path in visible:
+        if not path.is_dir():
+            source.skip(path, "lies beside the class folders")
+    for path in filter(Path.is_dir, visible):
+        files = source.files(path)
+        if path.name == DISTRACTORS:
+            source.skip(path, f"its {len(files)} files form no class")
+            continue
+        usable = source.read(files, lambda file: _read_square(file, size))
         if len(usable) < MIN_PER_CLASS:
-            skipped.append(_why_no_class(path, len(usable)))
+            got = f"{len(usable)} in {len(files)} files"
+            source.skip(path, f"a class must have {MIN_PER_CLASS} usable pictures; got {got}")
             continue
         labels += [len(names)] * len(usable)
         names.append(path.name)
         images |= usable
     if not names:
-        raise unusable(name, root, skipped)
-    samples = np.stack(list(images.values()))
-    return Dataset(samples, np.array(labels), names, None, tuple(skipped), name, tuple(images))
-
-
-def _is_picture(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES["image"]
-
-
-def _why_no_class(folder: Path, n_usable: int) -> str:
-    n_files = len(_files(folder))
-    if folder.name == DISTRACTORS:
-        return f"{folder.name}: its {n_files} files form no class"
-    return f"{folder.name}: a class must have {MIN_PER_CLASS} usable pictures; got {n_usable} in {n_files} files"
-
-
-def _class_images(folder: Path, size: int, skipped: list[str]) -> dict[Path, Array]:
-    images = {}
-    for path in _files(folder, skipped):
-        try:
-            images[path] = _read_square(path, size)
-        except FILE_ERRORS as error:
-            skipped.append(_reason(path, folder.parent, error))
-    return images
+        raise source.unusable()
+    return source.dataset(np.stack(list(images.values())), np.array(labels), names, images, own=False)
 
 
 def _read_square(path: Path, size: int) -> Array:
-    if not _is_picture(path):
+    if path.suffix.lower() not in SUFFIXES["image"]:
         raise ValueError("not a picture")
     image = read_image(path)
     if image.shape != (size, size):
@@ -114,19 +139,19 @@ def load_animals(folder: Path | str | None = None) -> Dataset:
     -------
     Dataset of clouds: one per animal, which is sample and template at once; see `distorted_clouds`
     """
-    root = need("animals", folder)
+    source = _Source("animals", folder)
     found: dict[str, Path] = {}
-    skipped: list[str] = []
-    files = _files(root, skipped)
+    files = source.files()
     for animal in ANIMALS:
         candidates = sorted((path for path in files if path.stem.lower().startswith(animal)), key=_is_posed)
-        if not candidates:
-            skipped.append(f"{animal}: no file whose name begins so")
-            continue
-        found[animal] = candidates[0]
-    rest = [path for path in files if path not in found.values()]
-    skipped += [f"{path.relative_to(root).as_posix()}: not the reference mesh of an animal" for path in rest]
-    return _clouds("animals", root, found, skipped)
+        if candidates:
+            found[animal] = candidates[0]
+        else:
+            source.skip(source.root / animal, "no file whose name begins so")
+    for path in files:
+        if path not in found.values():
+            source.skip(path, "not the reference mesh of an animal")
+    return _clouds(source, found)
 
 
 def _is_posed(path: Path) -> tuple[bool, bool, str]:
@@ -148,32 +173,27 @@ def load_abc(folder: Path | str | None = None, n_shapes: int = N_SHAPES) -> Data
     """
     if n_shapes < 1:
         raise InputError("n_shapes", "be a positive integer", n_shapes, f"The paper takes {N_SHAPES}.")
-    root = need("abc", folder)
-    skipped: list[str] = []
+    source = _Source("abc", folder)
     found: dict[str, Path] = {}
-    for path in _files(root, skipped):
-        name = path.relative_to(root)
-        taken = found.setdefault(name.with_suffix("").as_posix(), path)
+    for path in source.files():
+        taken = found.setdefault(path.relative_to(source.root).with_suffix("").as_posix(), path)
         if taken != path:
-            skipped.append(f"{name.as_posix()}: {taken.name} is called the same, and is taken")
-    return _clouds("abc", root, found, skipped, n_shapes)
+            source.skip(path, f"{taken.name} is called the same, and is taken")
+    return _clouds(source, found, n_shapes)
 
 
-def _clouds(name: str, root: Path, found: dict[str, Path], skipped: list[str], n_wanted: int | None = None) -> Dataset:
+def _clouds(source: _Source, found: dict[str, Path], n_wanted: int | None = None) -> Dataset:
     """Read one cloud per class, at most `n_wanted` of them."""
     clouds: dict[str, Array] = {}
     for what, path in found.items():
         if len(clouds) == n_wanted:
-            skipped.append(f"{path.relative_to(root).as_posix()}: the first {n_wanted} files are enough")
-            continue
-        try:
-            clouds[what] = _read_points(path)
-        except FILE_ERRORS as error:
-            skipped.append(_reason(path, root, error))
+            source.skip(path, f"the first {n_wanted} files are enough")
+        elif read := source.read([path], _read_points):
+            clouds[what] = read[path]
     if not clouds:
-        raise unusable(name, root, skipped)
-    samples, files = list(clouds.values()), tuple(found[what] for what in clouds)
-    return Dataset(samples, np.arange(len(samples)), list(clouds), samples, tuple(skipped), name, files)
+        raise source.unusable()
+    labels, files = np.arange(len(clouds)), [found[what] for what in clouds]
+    return source.dataset(list(clouds.values()), labels, list(clouds), files, own=True)
 
 
 def _read_points(path: Path) -> Array:
@@ -202,13 +222,7 @@ def _read_whole_mesh(path: Path) -> Mesh:
     """Read a mesh in the order of its file, and refuse one that breaks off."""
     if path.suffix.lower() not in SUFFIXES["mesh"]:
         raise ValueError("not a mesh")
-    read_mesh(path)  # checks size and contents, and names what is wrong
-
-    import trimesh
-
-    with path.open("rb") as file:
-        loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False, maintain_order=True)
-    mesh: Any = loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
+    mesh = load_mesh(path, maintain_order=True)
     vertices = np.asarray(mesh.vertices, dtype=np.float64)
     faces = np.asarray(getattr(mesh, "faces", np.empty((0, 3), int)))
     n_used = len(np.unique(faces))
@@ -234,46 +248,39 @@ def load_faust(folder: Path | str | None = None) -> Dataset:
     -------
     Dataset of clouds of equal length, sorted by file name, without templates
     """
-    root = need("faust", folder)
-    meshes: dict[str, Mesh] = {}
-    skipped: list[str] = []
-    for path in _files(root, skipped):
-        name = path.relative_to(root).as_posix()
-        try:
-            _pose(name)
-            if path.suffix.lower() not in ORDERED:
-                raise InputError("the mesh", f"be one of {' '.join(ORDERED)}", path.suffix)
-            meshes[name] = _read_whole_mesh(path)
-        except FILE_ERRORS as error:
-            skipped.append(_reason(path, root, error))
-    meshes = _alike(meshes, skipped)
+    source = _Source("faust", folder)
+    meshes = _alike(source, source.read(source.files(), _read_body))
     if not meshes:
-        raise unusable("faust", root, skipped)
-    poses = sorted({_pose(name) for name in meshes})
-    labels = np.array([poses.index(_pose(name)) for name in meshes])
-    names = [f"pose {pose}" for pose in poses]
-    samples, files = [mesh.vertices for mesh in meshes.values()], tuple(root / name for name in meshes)
-    return Dataset(samples, labels, names, None, tuple(skipped), "faust", files)
+        raise source.unusable()
+    poses = sorted({_pose(path) for path in meshes})
+    labels = np.array([poses.index(_pose(path)) for path in meshes])
+    samples = [mesh.vertices for mesh in meshes.values()]
+    return source.dataset(samples, labels, [f"pose {pose}" for pose in poses], meshes, own=False)
 
 
-def _pose(name: str) -> int:
-    number = re.search(r"(\d+)\D*$", Path(name).stem)
+def _read_body(path: Path) -> Mesh:
+    _pose(path)
+    if path.suffix.lower() not in ORDERED:
+        raise InputError("the mesh", f"be one of {' '.join(ORDERED)}", path.suffix)
+    return _read_whole_mesh(path)
+
+
+def _pose(path: Path) -> int:
+    number = re.search(r"(\d+)\D*$", path.stem)
     if number is None:
         raise ValueError("the name must hold the number of the registration, as tr_reg_042.ply does")
     return int(number[1]) % N_POSES
 
 
-def _alike(meshes: dict[str, Mesh], skipped: list[str]) -> dict[str, Mesh]:
+def _alike(source: _Source, meshes: dict[Path, Mesh]) -> dict[Path, Mesh]:
     """Keep the meshes whose number of vertices and triangles most of them share."""
-    kinds = {name: (len(mesh.vertices), mesh.faces.tobytes()) for name, mesh in meshes.items()}
-    if not kinds:
-        return {}
-    usual = Counter(kinds.values()).most_common(1)[0][0]
-    for name, kind in kinds.items():
-        if kind != usual:
+    kinds = {path: (len(mesh.vertices), mesh.faces.tobytes()) for path, mesh in meshes.items()}
+    usual = Counter(kinds.values()).most_common(1)[0][0] if kinds else None
+    for path, kind in kinds.items():
+        if usual and kind != usual:
             what = f"{kind[0]} vertices instead of {usual[0]}" if kind[0] != usual[0] else "other triangles"
-            skipped.append(f"{name}: the mesh must have the vertices of the others in their order; got {what}")
-    return {name: mesh for name, mesh in meshes.items() if kinds[name] == usual}
+            source.skip(path, f"the mesh must have the vertices of the others in their order; got {what}")
+    return {path: mesh for path, mesh in meshes.items() if kinds[path] == usual}
 
 
 def load_furniture(folder: Path | str | None = None) -> Dataset:
@@ -287,10 +294,10 @@ def load_furniture(folder: Path | str | None = None) -> Dataset:
     -------
     Dataset of clouds: one per object, which is sample and template at once; see `distorted_clouds`
     """
-    root = need("furniture", folder)
-    path = root / FURNITURE
+    source = _Source("furniture", folder)
+    path = source.root / FURNITURE
     if not path.is_file():
-        raise missing("furniture", f"no {path.name} in {root}", root.parent)
+        raise missing("furniture", f"no {path.name} in {source.root}", source.root.parent)
     try:
         with np.load(path, allow_pickle=False) as arrays:
             chosen = arrays["distinct80"]
@@ -300,27 +307,6 @@ def load_furniture(folder: Path | str | None = None) -> Dataset:
             if samples[0].shape[1] != 3:
                 raise InputError("points", "have 3 coordinates", samples[0].shape[1])
     except Exception as error:  # archives that are damaged raise all kinds of errors
-        raise unusable("furniture", root, [f"{path.name}: {error}"]) from error
-    return Dataset(samples, np.arange(len(samples)), names, samples, (), "furniture", (path,))
-
-
-def _reason(path: Path, root: Path, error: BaseException) -> str:
-    return f"{path.relative_to(root).as_posix()}: {str(error).rstrip('.')}"
-
-
-def _files(folder: Path, skipped: list[str] | None = None) -> list[Path]:
-    """Return the files below a folder, sorted; hidden ones are left out, what cannot be read is named in `skipped`."""
-    found, bad = [], [] if skipped is None else skipped
-
-    def unreadable(error: OSError) -> None:
-        bad.append(f"{Path(error.filename).relative_to(folder).as_posix()}: {error.strerror}")
-
-    for parent, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(parent, name)
-            if path.is_file() and not name.startswith("."):
-                found.append(path)
-            elif not name.startswith("."):
-                bad.append(f"{path.relative_to(folder).as_posix()}: leads nowhere, or is no file")
-    return sorted(found)
+        source.skip(path, error)
+        raise source.unusable() from error
+    return source.dataset(samples, np.arange(len(samples)), names, [path], own=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InputError
+from ..files.kinds import visible_files
 from .dataset import Dataset
 
 VARIABLE = "NRCDT_DATA"
@@ -202,12 +203,7 @@ def fingerprint(*paths: Path | str) -> str:
             return file_digest(opened, "sha256").hexdigest()
     if not first.is_dir():
         raise InputError("path", "be a file or a folder", f"{first}, which does not exist", "Check the spelling.")
-    inside = [file for file in first.rglob("*") if file.is_file()]
-    return _listing(first, (file for file in inside if not _is_hidden(file.relative_to(first))))
-
-
-def _is_hidden(name: Path) -> bool:
-    return any(part.startswith(".") for part in name.parts)
+    return _listing(first, filter(Path.is_file, visible_files(first, lambda error: None)))
 
 
 def _listing(root: Path, files: Iterable[Path]) -> str:

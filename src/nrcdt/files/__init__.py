@@ -4,10 +4,11 @@ Every reader raises a ValueError that names the rule and the remedy; the name of
 are checked before anything is decoded, so that a hostile or mistaken file costs no memory.
 """
 
+from ..rasters import POLARITIES as INKS
 from .checks import MAX_BYTES
 from .kinds import SUFFIXES, Kind, collect, kind_of
 from .meshes import read_mesh
-from .pictures import INKS, MAX_PIXELS, PICTURE_FORMATS, read_image, read_picture
+from .pictures import MAX_PIXELS, PICTURE_FORMATS, read_image, read_picture
 from .points import read_cloud
 
 __all__ = [

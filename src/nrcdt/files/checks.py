@@ -7,16 +7,15 @@ from ..errors import InputError
 MAX_BYTES = 256_000_000
 
 
-class TooLarge(ValueError):
+class TooLarge(InputError):
     """A file, or what would come out of it, beyond the caps."""
 
 
 def check_bytes(n_bytes: int) -> None:
     """Refuse files that hold too much, or nothing."""
     if n_bytes > MAX_BYTES:
-        raise TooLarge(
-            f"the file must have at most {MAX_BYTES / 1e6:g} MB; got {n_bytes / 1e6:.1f} MB. Scale it down or split it."
-        )
+        most, got = f"have at most {MAX_BYTES / 1e6:g} MB", f"{n_bytes / 1e6:.1f} MB"
+        raise TooLarge("the file", most, got, "Scale it down or split it.")
     if n_bytes == 0:
         raise InputError("the file", "hold data", "0 bytes", "Copy it again.")
 

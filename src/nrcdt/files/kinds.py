@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from ..errors import InputError
+from ..errors import InputError, SampleError
 
 Kind = Literal["image", "cloud", "mesh"]
 
@@ -63,21 +63,27 @@ def collect(paths: Iterable[Path | str]) -> Collected:
             raise InputError("PATH", "be a file or a folder", f"{path}, which {what}", "Check the spelling.")
         try:
             kind_of(path)
-        except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+        except InputError as error:
+            raise SampleError(str(path), str(error)) from None
         found.append(path)
     taken = dict.fromkeys(found)
     return Collected(list(taken), [path for path in dict.fromkeys(left_out) if path not in taken], locked)
 
 
+def visible_files(folder: Path, unreadable: Callable[[OSError], Any], followlinks: bool = False) -> list[Path]:
+    """List what is below a folder and no folder, sorted; what is hidden is left out, links may lead nowhere."""
+    found = []
+    for parent, folders, names in os.walk(folder, onerror=unreadable, followlinks=followlinks):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(parent, name) for name in names if not name.startswith(".")]
+    return sorted(found)
+
+
 def _in_folder(folder: Path) -> Collected:
     locked: list[Path] = []
-    walked = os.walk(folder, onerror=lambda error: locked.append(Path(error.filename)))
     by_kind: dict[Kind, list[Path]] = {"image": [], "mesh": [], "cloud": []}
-    for path in sorted(Path(root, name) for root, _, names in walked for name in names):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        known = any(path.suffix.lower() in suffixes for suffixes in SUFFIXES.values())
-        if known and not hidden:  # links that lead nowhere are named when they are read
-            by_kind[kind_of(path)].append(path)
+    for path in visible_files(folder, lambda error: locked.append(Path(error.filename))):
+        if any(path.suffix.lower() in suffixes for suffixes in SUFFIXES.values()):
+            by_kind[kind_of(path)].append(path)  # links that lead nowhere are named when they are read
     wanted = next((paths for paths in by_kind.values() if paths), [])
     return Collected(wanted, [path for paths in by_kind.values() if paths is not wanted for path in paths], locked)

@@ -31,22 +31,12 @@ def read_mesh(path: Path | str, n_samples: int | None = None) -> Array:
     -------
     array of shape (n_points, 3)
     """
-    path = Path(path)
     if n_samples is not None and n_samples < 1:
         raise InputError("n_samples", "be a positive integer", n_samples, "2000 is a good start.")
-    check_bytes(path.stat().st_size)
-    mesh = _load_mesh(path)
-    vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(getattr(mesh, "faces", ()))
-    if vertices.size == 0:
-        raise InputError("the mesh", "have vertices", "none", "Drop the file or export it again.")
-    if vertices.shape[1] != 3:
-        raise InputError(
-            "the mesh",
-            "have three coordinates per vertex",
-            vertices.shape[1],
-            "Export it again in 3-D, or pass its points as a cloud, such as a .csv file.",
-        )
+    mesh = load_mesh(Path(path))
+    faces = getattr(mesh, "faces", ())
     if n_samples is None:
+        vertices = np.asarray(mesh.vertices, dtype=np.float64)
         return np.unique(vertices, axis=0) if len(faces) else vertices
     if not len(faces) or not mesh.area > 0:
         raise InputError(
@@ -57,7 +47,9 @@ def read_mesh(path: Path | str, n_samples: int | None = None) -> Array:
     return np.asarray(sample_surface(mesh, n_samples, seed=SURFACE_SEED)[0])
 
 
-def _load_mesh(path: Path) -> Any:
+def load_mesh(path: Path, **options: Any) -> Any:
+    """Read a whole mesh with vertices in space, as trimesh has it; options go to `trimesh.load`."""
+    check_bytes(path.stat().st_size)
     try:
         import trimesh
     except ImportError as error:
@@ -68,9 +60,9 @@ def _load_mesh(path: Path) -> Any:
     try:
         # An open file instead of a path: nothing beside the mesh, such as textures, is looked for.
         with path.open("rb") as file:
-            loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False)
+            loaded = trimesh.load(file, file_type=path.suffix[1:].lower(), process=False, **options)
         mesh: Any = loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
-        len(mesh.vertices)  # what has none, such as a drawing, is no mesh
+        n_vertices, dimension = mesh.vertices.shape  # what has none, such as a drawing, is no mesh
     except OSError:
         raise
     except Exception as error:  # as for pictures: damaged files raise all kinds of errors
@@ -79,11 +71,20 @@ def _load_mesh(path: Path) -> Any:
         found = text if isinstance(error, ImportError) else f"one that trimesh cannot read ({first_line(error)})"
         raise _not_whole(found) from error
     _check_lines(path)
+    if not n_vertices:
+        raise InputError("the mesh", "have vertices", "none", "Drop the file or export it again.")
+    if dimension != 3:
+        raise InputError(
+            "the mesh",
+            "have three coordinates per vertex",
+            dimension,
+            "Export it again in 3-D, or pass its points as a cloud, such as a .csv file.",
+        )
     return mesh
 
 
-def _not_whole(found: str) -> ValueError:
-    return ValueError(f"the mesh must be a whole PLY, OBJ, STL or OFF file; got {found}. Export it again.")
+def _not_whole(found: str) -> InputError:
+    return InputError("the mesh", "be a whole PLY, OBJ, STL or OFF file", found, "Export it again.")
 
 
 def _check_triangles(path: Path) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..rasters import check_polarity, ink_on_paper
 from ..slices import Array
 from .checks import TooLarge, check_bytes, first_line
 
-INKS = ("auto", "dark", "light")
 # Pillow also opens formats that start other programs, such as EPS; none of those here.
 PICTURE_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
 DEEP_MODES = ("F", "I", "I;16", "I;16B", "I;16L")
-MEANINGLESS_DPI = (72, 96)
+MEANINGLESS_DPI = (72, 96)  # of screens
 MAX_PIXELS = 100_000_000
 
 
@@ -36,14 +36,8 @@ def read_image(path: Path | str, ink: str = "auto") -> Array:
     -------
     array of shape (height, width), float64, non-negative, 0 where there is paper; in the picture's own grey levels
     """
-    if ink not in INKS:
-        raise InputError("ink", f"be one of {', '.join(INKS)}", repr(ink))
-    grey, _ = read_picture(Path(path))
-    deviation = np.median(grey) - grey
-    dark = np.maximum(deviation, 0)
-    if ink == "auto":
-        ink = "dark" if 2 * np.vdot(dark, dark) >= np.vdot(deviation, deviation) else "light"
-    return np.asarray(dark if ink == "dark" else dark - deviation)
+    check_polarity(ink, "ink")
+    return ink_on_paper(read_picture(Path(path))[0], ink)[0]
 
 
 def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
@@ -77,20 +71,18 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
                 BytesIO(source) if isinstance(source, bytes) else Path(source).open("rb") as file,
                 Image.open(file, formats=PICTURE_FORMATS) as picture,
             ):
-                _check_pixels(picture.width, picture.height)
+                if picture.width * picture.height > MAX_PIXELS:
+                    raise _too_many_pixels(f"{picture.width} x {picture.height} pixels")
                 grey = _grey_levels(ImageOps.exif_transpose(picture))
                 millimetres = _pixel_side(picture)
-    except TooLarge:
+    except InputError:
         raise
     except OSError as error:
         if error.errno is not None:  # the file, not what is in it
             raise
         raise _not_a_picture(error) from error
-    except Image.DecompressionBombError as error:
-        found = str(error).partition(" exceeds")[0]
-        raise TooLarge(
-            f"the picture must have at most {MAX_PIXELS / 1e6:g} megapixels; got {found}. Scale it down first."
-        ) from None
+    except Image.DecompressionBombError as error:  # of more than twice the pixels that Pillow opens
+        raise _too_many_pixels(first_line(error)) from None
     except Exception as error:  # decoders of damaged files raise whatever comes to their mind
         raise _not_a_picture(error) from error
     if not np.isfinite(grey).all():
@@ -98,13 +90,16 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
     return grey, millimetres
 
 
-def _not_a_picture(error: Exception) -> ValueError:
+def _not_a_picture(error: Exception) -> InputError:
     from PIL import UnidentifiedImageError
 
     got = "something else" if isinstance(error, UnidentifiedImageError) else first_line(error)
-    return ValueError(
-        f"the picture must be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file; got {got}. Copy or export it again."
-    )
+    rule = "be a whole PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file"
+    return InputError("the picture", rule, got, "Copy or export it again.")
+
+
+def _too_many_pixels(got: str) -> TooLarge:
+    return TooLarge("the picture", f"have at most {MAX_PIXELS / 1e6:g} megapixels", got, "Scale it down first.")
 
 
 def _pixel_side(picture: Any) -> float | None:
@@ -116,14 +111,6 @@ def _pixel_side(picture: Any) -> float | None:
     # Metric files round: 72 dots per inch come back as 71.98. Pixels that are not square have no side.
     meant = np.isfinite(across) and across > 1.5 and all(abs(across - dots) > 0.5 for dots in MEANINGLESS_DPI)
     return 25.4 / across if meant and abs(across - down) <= 0.01 * across else None
-
-
-def _check_pixels(width: int, height: int) -> None:
-    if width * height > MAX_PIXELS:
-        raise TooLarge(
-            f"the picture must have at most {MAX_PIXELS / 1e6:g} megapixels; got {width} x {height} pixels. "
-            "Scale it down first."
-        )
 
 
 def _grey_levels(picture: Any) -> Array:

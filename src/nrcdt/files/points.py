@@ -10,10 +10,11 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX
 
 from ..errors import InputError
 from ..slices import Array
-from .checks import TooLarge, check_bytes, first_line
+from .checks import check_bytes, first_line
 
 WEIGHT_NAMES = {"weight", "weights"}
 INDEX_NAMES = {"", "id", "idx", "index", "unnamed: 0"}
@@ -52,11 +53,10 @@ def read_cloud(path: Path | str) -> tuple[Array, Array | None]:
 def _read_arrays(path: Path) -> tuple[Array, Array | None]:
     try:
         arrays = {"points": _read_npy(path)} if path.suffix.lower() == ".npy" else _read_npz(path)
-    except TooLarge:
+    except InputError:
         raise
     except Exception as error:  # damaged archives fail in the words of zlib, zipfile and numpy
-        found = "objects, or no array file" if "pickle" in str(error) else first_line(error)
-        raise InputError("the file", "hold whole arrays of numbers", found, "Save it again.") from error
+        raise _not_whole(first_line(error)) from error
     if "points" in arrays:
         return arrays["points"], arrays.get("weights")
     if len(arrays) == 1:
@@ -69,7 +69,14 @@ def _read_arrays(path: Path) -> tuple[Array, Array | None]:
     )
 
 
+def _not_whole(found: str) -> InputError:
+    return InputError("the file", "hold whole arrays of numbers", found, "Save it again.")
+
+
 def _read_npy(path: Path) -> Array:
+    with path.open("rb") as file:
+        if file.read(len(MAGIC_PREFIX)) != MAGIC_PREFIX:
+            raise _not_whole("objects, or no array file")
     # A memory map compares the header with the size of the file before it promises memory.
     return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
 

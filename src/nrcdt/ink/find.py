@@ -9,6 +9,7 @@ from scipy.ndimage import find_objects, maximum_filter
 
 from ..errors import InputError
 from ..measures import as_floats, check_finite, positive_integer
+from ..rasters import check_polarity, reduced
 from ..slices import Array
 from .laid import find_ripple
 from .lines import Line, crosses, find_lines, on_sheet, without_lines
@@ -20,12 +21,10 @@ from .paper import (
     flat_paper,
     measured,
     paper_samples,
-    reduced,
     smoothed,
 )
 from .strokes import Strokes, select
 
-POLARITIES = ("auto", "dark", "light")
 SMALLEST = 8
 PAPER, UNEVEN = 0.4, 0.2  # ink is bright then: where it is dense, the median would be too
 STICKING_OUT, BESIDE_END = 0.02, 0.1
@@ -37,6 +36,10 @@ NAMES = {
     "free lines": ("straight line beside the motif", "straight lines beside the motif"),
 }
 FEW, MANY = (0.0005, 0.003), (0.25, 0.5)
+
+
+class NoInkError(InputError):
+    """A picture in which no ink is found."""
 
 
 class Ink(NamedTuple):
@@ -117,7 +120,7 @@ def find_ink(picture: Any, *, polarity: str = "auto", size: int = 256) -> Ink:
     sheet = _sheet(grey, polarity)
     found, strokes, chains, frame = _strokes(sheet)
     if not strokes.mask.any():
-        raise InputError(
+        raise NoInkError(
             "picture",
             "show ink",
             "a sheet on which nothing stands out",
@@ -131,8 +134,7 @@ def find_ink(picture: Any, *, polarity: str = "auto", size: int = 256) -> Ink:
 
 
 def _check_picture(picture: Any, polarity: str, size: int) -> Array:
-    if polarity not in POLARITIES:
-        raise InputError("polarity", f"be one of {', '.join(POLARITIES)}", repr(polarity))
+    check_polarity(polarity, "polarity")
     if positive_integer(size, "size", "256 is a good start.") < 32:
         raise InputError("size", "be at least 32 pixels", size, "Thin strokes need room.")
     grey = as_floats(picture, "picture")

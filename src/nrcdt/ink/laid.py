@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.fft import fftfreq, irfft2, rfft2, rfftfreq
 
+from ..rasters import tiles
 from ..slices import Array
-from .paper import Residual, blocks
+from .paper import Residual
 
 PERIODS = (3.0, 9.0)  # pixels
 BAND = 0.012  # cycles per pixel: room for lines that wind by a pixel
@@ -52,5 +53,5 @@ def _window(y: Array, x: Array) -> Array:
 
 def _everywhere(image: Array) -> bool:
     """Tell whether three quarters of the sheet have at least half of the mean power: hatched strokes have not."""
-    power = blocks(image**2, max(1, min(image.shape) // 4))
+    power = tiles(image**2, max(1, min(image.shape) // 4)).mean(axis=(1, 3))
     return bool(np.quantile(power, 0.25) > EVERYWHERE * np.mean(power))

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_filter1d, median_filter
 
 from ..kernels import compiled
+from ..rasters import tiles
 from ..slices import Array
-from .paper import Residual, blocks, smoothed
+from .paper import Residual, smoothed
 
 # The search, in degrees, pixels, and shares of the ink level or of the sheet.
 SMALLEST_SHEET = 32
@@ -56,17 +57,16 @@ def find_lines(found: Residual, border: Array | None) -> list[Line]:
 
 def _may_have_lines(found: Residual, border: Array | None) -> bool:
     """Tell, at a quarter of the size, whether ink follows any straight line for most of its length: a cheap no."""
-    height, width = (side // 4 for side in found.image.shape)
     mask = found.image > max(FAINTEST * found.level, found.noise)
     mask = mask if border is None else mask | border
-    pooled = mask[: 4 * height, : 4 * width].reshape(height, 4, width, 4).any(axis=(1, 3))
-    return any(scores.any() for _, scores in _all_strengths(np.asarray(pooled, np.float32), COVERED))
+    pooled = np.asarray(tiles(mask, 4).any(axis=(1, 3)), np.float32)
+    return any(scores.any() for _, scores in _all_strengths(pooled, COVERED))
 
 
 def _common_direction(clipped: Array) -> float | None:
     """Direction, in degrees from that of x, in which lines stand out most; found at half of the size."""
     best, where = 0.0, None
-    for directions, scores in _all_strengths(blocks(clipped, 2)):
+    for directions, scores in _all_strengths(tiles(clipped, 2).mean(axis=(1, 3))):
         excess = np.maximum(scores - NEARLY * _thresholds(scores), 0).sum(axis=1)
         if excess.max() > best:
             best, where = float(excess.max()), float(directions[excess.argmax()])

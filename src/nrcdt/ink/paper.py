@@ -16,6 +16,7 @@ from scipy.ndimage import (
     zoom,
 )
 
+from ..rasters import tiles
 from ..slices import Array
 
 FLAT, WHITE = 0.6, 0.4
@@ -31,39 +32,6 @@ class Residual(NamedTuple):
     image: Array
     noise: float
     level: float
-
-
-def reduced(picture: Array, size: int) -> tuple[Array, float]:
-    """Average over areas until the longest side has `size` pixels; smaller pictures stay. Returns the scale, too.
-
-    Examples
-    --------
-    >>> reduced(np.arange(12.0).reshape(2, 6), 3)
-    (array([[3.5, 5.5, 7.5]], dtype=float32), 0.5)
-    """
-    scale = min(1.0, size / max(picture.shape))
-    for axis in (0, 1):
-        n_new = max(1, round(scale * picture.shape[axis]))
-        if n_new < picture.shape[axis]:
-            picture = np.moveaxis(_averaged(np.moveaxis(picture, axis, 0), n_new), 0, axis)
-    return np.ascontiguousarray(picture, dtype=np.float32), scale
-
-
-def _averaged(rows: Array, n_new: int) -> Array:
-    """Means over `n_new` equal stretches of rows; rows on their borders are shared."""
-    total = np.zeros((len(rows) + 1, rows.shape[1]))
-    np.cumsum(rows, axis=0, dtype=np.float64, out=total[1:])
-    places = np.linspace(0, len(rows), n_new + 1)
-    whole = np.minimum(places.astype(int), len(rows) - 1)
-    share = (places - whole)[:, np.newaxis]
-    return np.asarray(np.diff(total[whole] * (1 - share) + total[whole + 1] * share, axis=0) * (n_new / len(rows)))
-
-
-def blocks(picture: Array, side: int) -> Array:
-    """Means over squares of `side` pixels; what is left over at the right and below does not count."""
-    height, width = (n // side for n in picture.shape)
-    cut = picture[: height * side, : width * side]
-    return np.asarray(cut.reshape(height, side, width, side).mean(axis=(1, 3)))
 
 
 def _enlarged(coarse: Array, shape: tuple[int, ...], order: int) -> Array:
@@ -87,7 +55,7 @@ def find_border(picture: Array) -> Array | None:
     """
     if min(picture.shape) < 8 * BROAD:
         return None
-    coarse = blocks(picture, BROAD)
+    coarse = tiles(picture, BROAD).mean(axis=(1, 3))
     rise = coarse - np.median(coarse)
     step = STEP * np.ptp(coarse)
     rim = np.concatenate([rise[0], rise[-1], rise[:, 0], rise[:, -1]])
@@ -123,12 +91,10 @@ def _runs_around(found: Array) -> bool:
 
 def paper_samples(picture: Array, outside: Array | None) -> Array:
     """Medians of squares of `COARSE` pixels, which thin strokes hardly move; beyond the border the nearest inside."""
-    height, width = (n // COARSE for n in picture.shape)
-    squares = picture[: height * COARSE, : width * COARSE].reshape(height, COARSE, width, COARSE)
-    coarse = np.median(squares.swapaxes(1, 2).reshape(height, width, -1), axis=2)
+    coarse = np.median(tiles(picture, COARSE), axis=(1, 3))
     if outside is None:
         return coarse
-    beyond = blocks(outside.astype(np.float32), COARSE) > 0
+    beyond = tiles(outside, COARSE).any(axis=(1, 3))
     return np.asarray(coarse[tuple(distance_transform_edt(beyond, return_distances=False, return_indices=True))])
 
 

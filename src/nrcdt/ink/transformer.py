@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 
-from ..errors import InputError
+from ..errors import InputError, SampleError, Where
 from ..slices import Array
-from ..threads import share, thread_count
+from ..threads import share as map_threads
+from ..threads import thread_count
 from .find import Ink, find_ink
 
 
@@ -80,10 +81,10 @@ class InkFinder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if len(X) == 0:
             raise InputError("X", "hold at least one picture", "none", "Pass a list of arrays.")
-        return list(share(lambda i: self._one(i, X[i]), range(len(X)), thread_count(self.n_jobs, len(X))))
+        return list(map_threads(lambda i: self._one(i, X[i]), range(len(X)), thread_count(self.n_jobs, len(X))))
 
     def _one(self, position: int, picture: Any) -> Ink:
         try:
             return find_ink(picture, polarity=self.polarity, size=self.size)
         except ValueError as error:
-            raise ValueError(f"X[{position}]: {error}") from None
+            raise SampleError(Where("X", position), str(error)) from None

@@ -7,19 +7,21 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from ..distances import check_max_rotation
 from ..errors import InputError, LocatedError
 from ..measures import Cloud, as_floats, check_image, positive_integer
+from ..rasters import box_around
 from ..slices import Array
 from ..spaces import find_space
+from ..threads import share as map_threads
+from ..threads import thread_count
 from ..transform import Plan, make_plan
-from .clouds import overlap_of_points, refined_map
-from .ink import Drawing, drawing, overlap, polished, refined, warp
-from .maps import Candidates, rotation_angle
-from .plane import View, plane_candidates, to_pixels, view, without_outliers
-from .solid import solid_candidates
+from .affine import Candidates, rotation_angle
+from .clouds import affine_icp, overlap_of_points
+from .pixels import InkField, ink_field, overlap, refined_maps, refined_with_all_ink, warp
+from .plane import WhitenedSpectrum, plane_candidates, to_pixels, whitened_spectrum, without_outliers
+from .spatial import spatial_candidates
 
 __all__ = [
     "PreparedImage",
@@ -33,8 +35,8 @@ __all__ = [
 ]
 
 STRIPS = 4  # per quantile: more of them do not bring maps nearer
-N_PEAKS = 4
-N_BEST = 6
+N_PEAKS = 4  # of the alignment of two pictures, all of which are refined
+N_BEST = 6  # maps between two clouds, of which refinement takes the best
 
 
 class Registration(NamedTuple):
@@ -109,7 +111,7 @@ def register(
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
     if space == "image":
-        return _match(_prepared(a, "a", search), _prepared(b, "b", search), search)
+        return _register_images(_prepared(a, "a", search), _prepared(b, "b", search), search)
     if space == "euclidean":
         return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
     raise InputError("space", "be 'image' or 'euclidean' to be registered", repr(space), "Others are not affine.")
@@ -145,13 +147,12 @@ def register_all(
     1
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
-    seen = _prepared(a, "a", search)
+    one, others = _prepared(a, "a", search), list(images)
 
-    def one(n: int, image: Any) -> Registration:
-        return _match(seen, _prepared(image, f"images[{n}]", search), search)
+    def match(n: int) -> Registration:
+        return _register_images(one, _prepared(others[n], f"images[{n}]", search), search)
 
-    work = (delayed(one)(n, image) for n, image in enumerate(images))
-    return list(Parallel(n_jobs=n_jobs, backend="threading")(work))
+    return list(map_threads(match, range(len(others)), thread_count(n_jobs, len(others))))
 
 
 class _Search(NamedTuple):
@@ -162,11 +163,6 @@ class _Search(NamedTuple):
     max_rotation: float | None
     reflection: bool
     refine: bool
-
-    @property
-    def views(self) -> tuple[int, int, bool]:
-        """What images are prepared with."""
-        return self.n_directions, self.n_quantiles, self.refine
 
 
 def _search(n_directions: int, n_quantiles: int, max_rotation: float | None, reflection: bool, refine: bool) -> _Search:
@@ -179,20 +175,21 @@ def _search(n_directions: int, n_quantiles: int, max_rotation: float | None, ref
 class PreparedImage(NamedTuple):
     """An image cut to its ink, which starts at a pixel (x, y), and what is needed of it to find a map.
 
-    For refinement it is looked at once more without outlying ink, and drawn. `settings` are those of `prepare_image`.
+    For refinement it is whitened once more without outlying ink, and has a field of distances to its ink. `settings`
+    are those of `prepare_image`.
     """
 
     image: Array
     start: Array
-    views: list[View]
-    drawing: Drawing | None
+    spectra: list[WhitenedSpectrum]
+    field: InkField | None
     settings: tuple[int, int, bool]
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes, but for a few numbers."""
-        arrays = [self.image, *(one.outlook.spectrum for one in self.views)]
-        arrays += [self.drawing.points, self.drawing.field] if self.drawing else []
+        arrays = [self.image, *(one.spectrum.spectrum for one in self.spectra)]
+        arrays += [self.field.points, self.field.field] if self.field else []
         return sum(array.nbytes for array in arrays)
 
 
@@ -210,61 +207,51 @@ def prepare_image(image: Any, *, n_directions: int = 64, n_quantiles: int = 64, 
 
 
 def _prepared(image: Any, name: str, search: _Search) -> PreparedImage:
+    settings = search.n_directions, search.n_quantiles, search.refine
     if isinstance(image, PreparedImage):
-        if image.settings != search.views:
-            raise InputError(
-                name, f"be prepared with n_directions, n_quantiles, refine = {search.views}", image.settings
-            )
+        if image.settings != settings:
+            raise InputError(name, f"be prepared with n_directions, n_quantiles, refine = {settings}", image.settings)
         return image
-    image, start = _cropped(image, name)
+    image, start = as_floats(image, name), np.zeros(2)
+    if image.ndim == 2:
+        rows, columns = box_around(image != 0)
+        image, start = image[rows, columns], np.array([columns.start, rows.start])
+    image = check_image(image, name)
     plan = _plane_plan("image", search.n_directions, search.n_quantiles)
-    looks = [image, without_outliers(image)] if search.refine else [image]
-    drawn = drawing(image) if search.refine else None
-    return PreparedImage(image, start, [view(look, plan) for look in looks], drawn, search.views)
+    versions = [image, without_outliers(image)] if search.refine else [image]
+    spectra = [whitened_spectrum(version, plan) for version in versions]
+    return PreparedImage(image, start, spectra, ink_field(image) if search.refine else None, settings)
 
 
-def _match(a: PreparedImage, b: PreparedImage, search: _Search) -> Registration:
+def _register_images(a: PreparedImage, b: PreparedImage, search: _Search) -> Registration:
     matrices, residuals, reflected = _image_candidates(a, b, search)
     best, matrix = 0, matrices[0]
-    if a.drawing is not None and b.drawing is not None:
-        better, costs = refined(matrices, a.drawing, b.drawing)
+    if a.field is not None and b.field is not None:
+        better, costs = refined_maps(matrices, a.field, b.field)
         best = _cheapest(better, costs, search.max_rotation)
-        matrix = polished(better[best], a.drawing, b.drawing) if np.isfinite(costs[best]) else matrices[best]
+        matrix = refined_with_all_ink(better[best], a.field, b.field) if np.isfinite(costs[best]) else matrices[best]
         matrix = matrix if _within(matrix, search.max_rotation) else better[best]
     agreement = overlap(a.image, b.image, matrix)
     matrix[:, 2] += b.start - matrix[:, :2] @ a.start
     return Registration(matrix, float(residuals[best]), agreement, bool(reflected[best]))
 
 
-def _cropped(image: Any, name: str) -> tuple[Array, Array]:
-    """Cut an image to its ink and check it: what comes out, and the pixel (x, y) it starts at."""
-    image = as_floats(image, name)
-    mask = image != 0
-    if image.ndim != 2 or not mask.any():
-        return check_image(image, name), np.zeros(2)  # which it refuses
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    top, left = rows[0], columns[0]
-    return check_image(image[top : rows[-1] + 1, left : columns[-1] + 1], name), np.array([left, top])
-
-
 def _image_candidates(a: PreparedImage, b: PreparedImage, search: _Search) -> Candidates:
     """Maps between pixel coordinates; for refinement several, some of them found without outlying ink."""
     options = (search.n_directions, search.max_rotation, search.reflection, N_PEAKS if search.refine else 1)
-    found = [plane_candidates(one, other, *options) for one, other in zip(a.views, b.views, strict=True)]
+    found = [plane_candidates(one, other, *options) for one, other in zip(a.spectra, b.spectra, strict=True)]
     matrices, residuals, reflected = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return Candidates(to_pixels(matrices, a.image.shape, b.image.shape), residuals, reflected)
 
 
 def _cheapest(matrices: Array, costs: Array, max_rotation: float | None) -> int:
     """Position of the map with the lowest cost; maps that turn too far become infinitely expensive."""
-    for n, matrix in enumerate(matrices):
-        if not _within(matrix, max_rotation):
-            costs[n] = np.inf
+    costs[~_within(matrices, max_rotation)] = np.inf
     return int(np.argmin(costs))
 
 
-def _within(matrix: Array, max_rotation: float | None) -> bool:
-    return max_rotation is None or bool(rotation_angle(matrix) <= max_rotation + 1e-6)
+def _within(matrices: Array, max_rotation: float | None) -> Array:
+    return np.asarray(max_rotation is None or rotation_angle(matrices) <= max_rotation + 1e-6)
 
 
 def _check_cloud(cloud: Any, name: str) -> Cloud:
@@ -286,10 +273,9 @@ def _register_clouds(a: Cloud, b: Cloud, search: _Search) -> Registration:
             "Project them first.",
         )
     matrices, residuals, reflected = _cloud_candidates(a, b, search)
-    costs = residuals.copy()
-    better = matrices
+    better, costs = matrices, residuals.copy()
     if search.refine:
-        fits = [refined_map(matrix, a.points, b.points) for matrix in matrices]
+        fits = [affine_icp(matrix, a.points, b.points) for matrix in matrices]
         better, costs = np.stack([matrix for matrix, _ in fits]), np.array([cost for _, cost in fits])
     best = _cheapest(better, costs, search.max_rotation)
     matrix = better[best] if np.isfinite(costs[best]) else matrices[best]
@@ -301,9 +287,9 @@ def _register_clouds(a: Cloud, b: Cloud, search: _Search) -> Registration:
 def _cloud_candidates(a: Cloud, b: Cloud, search: _Search) -> Candidates:
     options = (search.max_rotation, search.reflection, N_BEST)
     if a.points.shape[1] == 3:
-        return solid_candidates(a, b, search.n_directions, search.n_quantiles, *options)
+        return spatial_candidates(a, b, search.n_directions, search.n_quantiles, *options)
     plan = _plane_plan("euclidean", search.n_directions, search.n_quantiles)
-    return plane_candidates(view(a, plan), view(b, plan), search.n_directions, *options)
+    return plane_candidates(whitened_spectrum(a, plan), whitened_spectrum(b, plan), search.n_directions, *options)
 
 
 @lru_cache(maxsize=8)

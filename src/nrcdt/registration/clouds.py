@@ -6,11 +6,11 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from ..slices import Array
-from .maps import moved
+from .affine import apply_affine
 
-STEPS = 30
-FAR = 3.0
-SETTLED = 1e-5
+STEPS = 30  # at most
+FAR = 3.0  # times the median distance of matches, from which on a point has no partner
+CONVERGED = 1e-5  # of the size of the cloud: far below the distance between points
 
 
 def overlap_of_points(a: Array, b: Array, matrix: Array) -> float:
@@ -24,14 +24,14 @@ def overlap_of_points(a: Array, b: Array, matrix: Array) -> float:
     >>> overlap_of_points(points, points, np.eye(3, 4))
     1.0
     """
-    there, tree = moved(a, matrix), cKDTree(b)
+    there, tree = apply_affine(a, matrix), cKDTree(b)
     spacing = np.median(tree.query(b, 2)[0][:, 1])
     nearest = tree.query(there)[0], cKDTree(there).query(b)[0]
     return float(np.mean([np.mean(distances <= 2 * spacing) for distances in nearest]))
 
 
-def refined_map(matrix: Array, a: Array, b: Array) -> tuple[Array, float]:
-    """Match every point with the nearest one of the other cloud, fit a map to the matches, and repeat.
+def affine_icp(matrix: Array, a: Array, b: Array) -> tuple[Array, float]:
+    """Iterative closest points: match every point with the nearest of the other cloud, fit a map, and repeat.
 
     Matches further apart than a few times the median are left out. Returns the map, and the mean distance of matches
     both ways, cut off at a few times the distance between neighbours in b.
@@ -40,21 +40,21 @@ def refined_map(matrix: Array, a: Array, b: Array) -> tuple[Array, float]:
     reach = np.sqrt(b.var(axis=0).sum())
     spacing = np.median(tree.query(b, 2)[0][:, 1])
     for _ in range(STEPS):
-        there = moved(a, matrix)
+        there = apply_affine(a, matrix)
         to_b, in_b = tree.query(there)
         to_a, in_a = cKDTree(there).query(b)
         distances = np.concatenate([to_b, to_a])
         near = distances <= FAR * np.median(distances)
         sources = np.concatenate([a, a[in_a]])[near]
-        fitted = _fit(sources, np.concatenate([b[in_b], b])[near])
-        change = np.abs(moved(sources, fitted) - moved(sources, matrix)).max()
+        fitted = least_squares_affine(sources, np.concatenate([b[in_b], b])[near])
+        change = np.abs(apply_affine(sources, fitted) - apply_affine(sources, matrix)).max()
         matrix = fitted
-        if change < SETTLED * reach:
+        if change < CONVERGED * reach:
             break
     return matrix, float(np.mean(np.minimum(distances, FAR * spacing)))
 
 
-def _fit(a: Array, b: Array) -> Array:
+def least_squares_affine(a: Array, b: Array) -> Array:
     """Affine map with the least squares of differences."""
     centre = a.mean(axis=0)
     design = np.column_stack([a - centre, np.ones(len(a))])

@@ -9,36 +9,42 @@ import numpy as np
 from ..alignment import Outlook, alignments, outlook
 from ..frames import Whitening, sight, whitening
 from ..measures import pixel_side
+from ..rasters import inverse
 from ..slices import Array
 from ..transform import Plan, quantile_array
-from .maps import Candidates, between, inverse
+from .affine import Candidates, apply_affine, between_whitenings
 
-OUTLYING = 2.5
-TRIMS = 2
+OUTLYING = 2.5  # standard deviations, from which on ink may be foreign; all of a uniform disc is within 2
+TRIMS = 2  # rounds: foreign ink widens the standard deviation by which it is told
 
 
-class View(NamedTuple):
-    """How a measure is whitened, and its slices around the circle."""
+class WhitenedSpectrum(NamedTuple):
+    """How a measure in the plane is whitened, and its whitened slices as a Fourier series around the circle."""
 
     whitening: Whitening
-    outlook: Outlook
+    spectrum: Outlook
 
 
-def view(measure: Any, plan: Plan) -> View:
-    """Look at an image or a cloud in the plane."""
+def whitened_spectrum(measure: Any, plan: Plan) -> WhitenedSpectrum:
+    """Whiten an image or a cloud in the plane and slice it."""
     white = whitening(measure)
-    return View(white, outlook(_quantiles(measure, white, plan), white.matrix[np.newaxis]))
+    return WhitenedSpectrum(white, outlook(_quantiles(measure, white, plan), white.matrix[np.newaxis]))
 
 
 def plane_candidates(
-    a: View, b: View, n_directions: int, max_rotation: float | None, reflection: bool, n_peaks: int = 1
+    a: WhitenedSpectrum,
+    b: WhitenedSpectrum,
+    n_directions: int,
+    max_rotation: float | None,
+    reflection: bool,
+    n_peaks: int = 1,
 ) -> Candidates:
     """Return the affine maps, at most `n_peaks`, under which the whitened slices of a and b agree best."""
-    found = alignments(a.outlook, b.outlook, n_directions, max_rotation, reflection, n_peaks)
+    found = alignments(a.spectrum, b.spectrum, n_directions, max_rotation, reflection, n_peaks)
     squares, angles, reflected = (part[0, 0] for part in found)
     kept = np.isfinite(squares)
-    turns = [turn(angle, mirrored) for angle, mirrored in zip(angles[kept], reflected[kept], strict=True)]
-    matrices = np.stack([between(a.whitening, b.whitening, one) for one in turns])
+    turns = [orthogonal_matrix(angle, mirrored) for angle, mirrored in zip(angles[kept], reflected[kept], strict=True)]
+    matrices = np.stack([between_whitenings(a.whitening, b.whitening, one) for one in turns])
     return Candidates(matrices, np.sqrt(squares[kept]), reflected[kept])
 
 
@@ -49,7 +55,7 @@ def _quantiles(measure: Any, white: Whitening, plan: Plan) -> Array:
     return np.asarray((quantiles - seen.shifts[:, np.newaxis]) * seen.stretches[:, np.newaxis])
 
 
-def turn(angle: float, reflected: bool) -> Array:
+def orthogonal_matrix(angle: float, reflected: bool) -> Array:
     """Orthogonal matrix that takes a direction t to angle + t, or to angle - t if it reflects."""
     sign = -1.0 if reflected else 1.0
     return np.array([[np.cos(angle), -sign * np.sin(angle)], [np.sin(angle), sign * np.cos(angle)]])
@@ -60,8 +66,7 @@ def without_outliers(image: Array) -> Array:
     for _ in range(TRIMS):
         rows, columns = np.nonzero(image)
         mean, matrix = whitening(image)
-        pixels = _pixels(image.shape)
-        places = np.stack([columns, rows], axis=1) @ pixels[:, :2].T + pixels[:, 2]
+        places = apply_affine(np.stack([columns, rows], axis=1), _centred_map(image.shape))
         far = (((places - mean) @ matrix) ** 2).sum(axis=1) > OUTLYING**2
         image = image.copy()
         image[rows[far], columns[far]] = 0
@@ -70,14 +75,14 @@ def without_outliers(image: Array) -> Array:
 
 def to_pixels(matrices: Array, a: tuple[int, ...], b: tuple[int, ...]) -> Array:
     """Rewrite maps between images of two shapes, centred and scaled, for their pixel coordinates (x, y)."""
-    back = inverse(_pixels(b))
+    back = inverse(_centred_map(b))
     linear = back[:, :2] @ matrices[:, :, :2]
-    shifts = matrices[:, :, 2] @ back[:, :2].T + back[:, 2]
-    whole = _pixels(a)
+    shifts = apply_affine(matrices[:, :, 2], back)
+    whole = _centred_map(a)
     return np.concatenate([linear @ whole[:, :2], (linear @ whole[:, 2] + shifts)[..., np.newaxis]], axis=2)
 
 
-def _pixels(shape: tuple[int, ...]) -> Array:
+def _centred_map(shape: tuple[int, ...]) -> Array:
     """Map from pixel coordinates (x, y) to those in which the longer side spans [-1/sqrt 2, 1/sqrt 2]."""
     side = pixel_side(shape)
     return np.column_stack([side * np.eye(2), -side * (np.array(shape[::-1]) - 1) / 2])

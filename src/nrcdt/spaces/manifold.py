@@ -23,7 +23,8 @@ from scipy.sparse.linalg import eigsh
 
 from ..directions import sphere
 from ..errors import InputError
-from ..measures import Cloud, as_floats, check_finite, check_vertex_weights, positive_integer
+from ..measures import Cloud, check_vertex_weights, positive_integer
+from ..measures.meshes import check_mesh, triangle_areas
 from ..slices import Array, Atoms
 from .euclidean import phi
 from .space import Space, columns
@@ -44,7 +45,7 @@ def laplacian(vertices: Array, faces: Array) -> tuple[Any, Array]:
     n = len(vertices)
     stiffness = sparse.csr_array((n, n))
     corners = vertices[faces]
-    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
+    areas = triangle_areas(corners)
     for a in range(3):
         b, c = (a + 1) % 3, (a + 2) % 3
         cosines = ((corners[:, b] - corners[:, a]) * (corners[:, c] - corners[:, a])).sum(axis=1)
@@ -82,7 +83,8 @@ def eigenspaces(vertices: Any, faces: Any, n_eigenfunctions: int = 16, tolerance
     >>> [space.functions.shape for space in eigenspaces(vertices, faces, 3)]
     [(8, 1), (8, 1), (8, 1)]
     """
-    vertices, faces = _check_mesh(vertices, faces)
+    vertices, faces = check_mesh(vertices, faces, 3, ("name vertices 0 to {}", "Count from 0."))
+    _check_surface(vertices, faces)
     wanted = positive_integer(n_eigenfunctions, "n_eigenfunctions", "16 is a good start.")
     if wanted > len(vertices) - 3:
         raise InputError(
@@ -112,26 +114,6 @@ def _lowest(vertices: Array, faces: Array, n: int) -> tuple[Array, Array]:
     values, functions = eigsh(stiffness * total, n, sparse.diags_array(areas).tocsc(), sigma=SHIFT, v0=start)
     order = np.argsort(values)
     return values[order], functions[:, order] * np.sqrt(total)
-
-
-def _check_mesh(vertices: Any, faces: Any) -> tuple[Array, Array]:
-    vertices, faces = as_floats(vertices, "vertices").astype(np.float64), np.asarray(faces)
-    if vertices.ndim != 2 or vertices.shape[1] != 3 or len(vertices) < 3:
-        raise InputError("vertices", "have shape (n_vertices, 3)", vertices.shape, "One row per vertex.")
-    check_finite(vertices, "vertices")
-    if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu" or len(faces) == 0:
-        raise InputError(
-            "faces",
-            "be integers of shape (n_faces, 3)",
-            f"{faces.dtype} of shape {faces.shape}",
-            "Each row names three vertices; cut other polygons into triangles.",
-        )
-    if faces.min() < 0 or faces.max() >= len(vertices):
-        raise InputError(
-            "faces", f"name vertices 0 to {len(vertices) - 1}", f"{faces.min()} to {faces.max()}", "Count from 0."
-        )
-    _check_surface(vertices, faces)
-    return vertices, faces
 
 
 def _check_surface(vertices: Array, faces: Array) -> None:

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
+from ...rasters import FIRST as FIRST
+from ...rasters import SECOND as SECOND
 from ...registration import warp
 from ...slices import Array
 
-# Told apart by people who do not see red or green, on white and on black; the style sheet has the same.
-FIRST, SECOND, BOTH = (31, 111, 178), (222, 110, 18), (140, 135, 125)
+BOTH = (140, 135, 125)  # what two marks share; the style sheet has this and the colours of either
 # Lines that are this near, in pixels of the second mark, count as the same; as for the overlap.
 REACH = 2
 

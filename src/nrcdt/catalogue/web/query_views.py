@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from ...ink import NoInkError
 from ..intake import Settings
 from ..model import Filter
 from ..ranking import write_ink
@@ -15,7 +16,7 @@ from .forms import Values, form_of, read_filter, read_form, read_settings, read_
 from .mark_views import of
 from .pictures import FIRST, shown_as, tinted
 from .render import picture
-from .session import NoInk, Question, Session
+from .session import Question, Session
 
 UNUSABLE = 422
 
@@ -48,7 +49,7 @@ async def ask(request: Request) -> Response:
 def _asked(session: Session, data: bytes, settings: Settings, wanted: Filter) -> Question:
     try:
         return session.ask(data, settings, wanted)
-    except NoInk as error:
+    except NoInkError as error:
         return session.keep_without_ink(data, settings, wanted, str(error))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import HTMLResponse, Response
 
 from ... import pages
-from ...registration.maps import inverse
+from ...rasters import inverse
 from ...slices import Array
 from ..calibration import DOUBTFUL
 from ..model import METADATA, VERDICTS

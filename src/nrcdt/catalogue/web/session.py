@@ -10,6 +10,7 @@ import numpy as np
 from starlette.exceptions import HTTPException
 
 from ...errors import InputError
+from ...ink import NoInkError
 from ...registration import Registration, register
 from ...slices import Array
 from ..calibration import in_collection, verdict
@@ -55,10 +56,6 @@ class Question(NamedTuple):
     reason: str = ""
     seconds: float = 0.0
     problem: str = ""
-
-
-class NoInk(ValueError):
-    """A picture that can be read, but in which no ink was found."""
 
 
 class Side(NamedTuple):
@@ -140,11 +137,8 @@ class Session:
     def _prepared(self, data: bytes, settings: Settings) -> Prepared:
         try:
             return self.workers.prepare(data, settings)
-        except ValueError as error:
-            rule = str(error).partition(". ")[0]
-            if "must show ink" in rule or "must hold ink" in rule:
-                raise NoInk(f"{rule}. {FIND_INK}") from None  # the remedy of the page
-            raise
+        except NoInkError as error:
+            raise NoInkError(error.where, error.rule, error.got, FIND_INK) from None  # the remedy of the page
 
     def keep_without_ink(self, data: bytes, settings: Settings, wanted: Filter, problem: str) -> Question:
         """Keep a picture in which no ink was found, so that it can be cropped or read differently."""

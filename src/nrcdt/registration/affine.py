@@ -18,18 +18,12 @@ class Candidates(NamedTuple):
     reflected: Array
 
 
-def inverse(matrix: Array) -> Array:
-    """Return the inverse of an affine map."""
-    back = np.linalg.inv(matrix[:, :-1])
-    return np.column_stack([back, -back @ matrix[:, -1]])
-
-
-def moved(points: Array, matrix: Array) -> Array:
+def apply_affine(points: Array, matrix: Array) -> Array:
     """Return points (n, d) after an affine map."""
     return np.asarray(points @ matrix[:, :-1].T + matrix[:, -1])
 
 
-def between(a: Whitening, b: Whitening, orthogonal: Array) -> Array:
+def between_whitenings(a: Whitening, b: Whitening, orthogonal: Array) -> Array:
     """Return the maps that whiten a, turn it by orthogonal matrices (..., d, d), and undo the whitening of b."""
     linear = np.linalg.inv(b.matrix) @ orthogonal @ a.matrix
     return np.concatenate([linear, (b.mean - linear @ a.mean)[..., np.newaxis]], axis=-1)

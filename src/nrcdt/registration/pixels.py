@@ -1,4 +1,4 @@
-"""Ink of two pictures on top of each other: how much of it agrees, and a map that makes more of it agree."""
+"""Ink of two pictures on top of each other: how much of it overlaps, and maps that make more of it overlap."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ import numpy as np
 from scipy.ndimage import distance_transform_edt, gaussian_filter
 
 from ..kernels import kernels_for
+from ..rasters import resample
 from ..slices import Array
-from .maps import inverse
+from .affine import apply_affine
 
-REACH = 2
-STEPS = 3
+REACH = 2  # pixels: how far apart strokes may lie to overlap, as the documentation promises
+# How far ink is looked for, as shares of the drawing's size: from anywhere in it, by halves, down to the strokes.
 SHARES = (0.35, 0.18, 0.09, 0.045, 0.03)
-N_POINTS = 300
-KEPT = 3
-LARGEST_CHANGE = 3.0
-FINEST = 1.5
+FINEST = 1.5  # pixels; below, the width of strokes decides
+STEPS = 3  # at each of these
+N_POINTS = 300  # of the ink, in the finer half of the steps; half as many before
+KEPT = 3  # maps that go on to the finer half
+LARGEST_CHANGE = 3.0  # of the area in one go; more, and the drawing collapses into a stroke or explodes
+SMOOTHED = 0.7  # maps that shrink to less skip pixels
 
 
-def ink(image: Array) -> Array:
+def ink_mask(image: Array) -> Array:
     """Tell which pixels are ink: those above half of the brightest."""
     return np.asarray(image > image.max() / 2)
 
 
 def warp(image: Array, matrix: Array, shape: tuple[int, int], corner: tuple[float, float] = (0, 0)) -> Array:
     """Move an image by a map of pixel coordinates (x, y), with bilinear interpolation and zeros from outside.
+
+    Images that shrink are smoothed first, so that all of their pixels count.
 
     Parameters
     ----------
@@ -42,11 +47,10 @@ def warp(image: Array, matrix: Array, shape: tuple[int, int], corner: tuple[floa
     array([[3, 4]])
     """
     scale = np.sqrt(abs(np.linalg.det(matrix[:, :2])))
-    if scale < 0.7:  # pixels between those of the result count, too
+    if scale < SMOOTHED:
+        # Half a pixel of blur is what pixels have; one of the result is 1 / scale of them, and blurs add as squares.
         image = gaussian_filter(image, 0.5 * np.sqrt(scale**-2 - 1))
-    back = inverse(matrix)
-    back[:, 2] += back[:, :2] @ corner
-    return np.asarray(kernels_for(image).resample(np.ascontiguousarray(image), back, np.empty(shape)))
+    return resample(image, matrix, shape, corner)
 
 
 def dilated(mask: Array) -> Array:
@@ -71,12 +75,12 @@ def overlap(a: Array, b: Array, matrix: Array) -> float:
     (1.0, 0.35)
     """
     corners = np.array([(x, y) for x in (0, a.shape[1] - 1) for y in (0, a.shape[0] - 1)])
-    corners = corners @ matrix[:, :2].T + matrix[:, 2]
+    corners = apply_affine(corners, matrix)
     low, high = np.floor(corners.min(axis=0)).astype(int), np.ceil(corners.max(axis=0)).astype(int) + 1
-    moved = ink(warp(a, matrix, tuple((high - low)[::-1]), tuple(low)))
+    moved = ink_mask(warp(a, matrix, tuple((high - low)[::-1]), tuple(low)))
     start = np.minimum(low, 0)
     stop = np.maximum(high, b.shape[::-1])
-    ours, theirs = _on_sheet(moved, low, start, stop), _on_sheet(ink(b), np.zeros(2, int), start, stop)
+    ours, theirs = _on_sheet(moved, low, start, stop), _on_sheet(ink_mask(b), np.zeros(2, int), start, stop)
     return float(np.count_nonzero(ours & theirs) / np.count_nonzero(ours | theirs))
 
 
@@ -89,7 +93,7 @@ def _on_sheet(mask: Array, corner: Array, start: Array, stop: Array) -> Array:
     return dilated(sheet)
 
 
-class Drawing(NamedTuple):
+class InkField(NamedTuple):
     """Ink of a picture as points (x, y), and the distance from it; the first pixel of the field is `corner`."""
 
     points: Array
@@ -99,18 +103,18 @@ class Drawing(NamedTuple):
     spread: float
 
 
-def drawing(image: Array) -> Drawing:
+def ink_field(image: Array) -> InkField:
     """Return the ink of a picture that is cropped to it, and the field of distances around it."""
-    mask = ink(image)
+    mask = ink_mask(image)
     points = np.argwhere(mask)[:, ::-1].astype(np.float64)
     centre = points.mean(axis=0)
     spread = float(np.sqrt(((points - centre) ** 2).sum(axis=1).mean()))
     margin = int(SHARES[0] * spread) + 2
-    field = _distances(np.pad(~mask, margin, constant_values=True))
-    return Drawing(points, field, np.full(2, -float(margin)), centre, spread)
+    field = _distance_transform(np.pad(~mask, margin, constant_values=True))
+    return InkField(points, field, np.full(2, -float(margin)), centre, spread)
 
 
-def _distances(blank: Array) -> Array:
+def _distance_transform(blank: Array) -> Array:
     """Distance of every pixel to the nearest that is not blank; SciPy takes twice as long to turn places into it."""
     rows, columns = distance_transform_edt(blank, return_distances=False, return_indices=True)
     rows -= np.arange(blank.shape[0], dtype=rows.dtype)[:, np.newaxis]
@@ -118,12 +122,12 @@ def _distances(blank: Array) -> Array:
     return np.asarray(np.sqrt((rows * rows + columns * columns).astype(np.float64)))
 
 
-def thinned(whole: Drawing, n_points: int) -> Drawing:
+def subsampled(whole: InkField, n_points: int) -> InkField:
     """Keep about `n_points` of the ink, evenly."""
     return whole._replace(points=whole.points[:: max(1, len(whole.points) // n_points)])
 
 
-def settled(matrix: Array, a: Drawing, b: Drawing, radius: float, n_steps: int) -> tuple[Array, float]:
+def gauss_newton(matrix: Array, a: InkField, b: InkField, radius: float, n_steps: int) -> tuple[Array, float]:
     """Take Gauss-Newton steps: the ink of both pictures moves towards that of the other, far ink hardly.
 
     Returns the map and the distance of ink to ink before the last step.
@@ -140,7 +144,7 @@ def _area(matrix: Array) -> float:
     return float(a * d - b * c)
 
 
-def refined(matrices: Array, a: Drawing, b: Drawing) -> tuple[Array, Array]:
+def refined_maps(matrices: Array, a: InkField, b: InkField) -> tuple[Array, Array]:
     """Improve maps from a to b, of shape (n, 2, 3), by steps on the distances to the ink, both ways.
 
     Returns the maps, and the mean distance of ink to ink of each, cut off at a fraction of the size of the drawing;
@@ -148,20 +152,20 @@ def refined(matrices: Array, a: Drawing, b: Drawing) -> tuple[Array, Array]:
     """
     radii = np.maximum(FINEST, np.array(SHARES) * b.spread)
     out, costs = matrices.copy(), np.full(len(matrices), np.inf)
-    few = thinned(a, N_POINTS // 2), thinned(b, N_POINTS // 2)
+    few = subsampled(a, N_POINTS // 2), subsampled(b, N_POINTS // 2)
     for radius in radii[:2]:
         for n, matrix in enumerate(out):
-            out[n], costs[n] = settled(matrix, *few, radius, STEPS)
+            out[n], costs[n] = gauss_newton(matrix, *few, radius, STEPS)
     costs[np.argsort(costs, kind="stable")[KEPT:]] = np.inf
-    more = thinned(a, N_POINTS), thinned(b, N_POINTS)
+    more = subsampled(a, N_POINTS), subsampled(b, N_POINTS)
     for n in np.flatnonzero(np.isfinite(costs)).tolist():
         for radius in radii[2:]:
-            out[n], costs[n] = settled(out[n], *more, radius, STEPS)
+            out[n], costs[n] = gauss_newton(out[n], *more, radius, STEPS)
         if np.isfinite(costs[n]):
-            costs[n] = settled(out[n], *more, radii[2], 1)[1]
+            costs[n] = gauss_newton(out[n], *more, radii[2], 1)[1]
     return out, costs
 
 
-def polished(matrix: Array, a: Drawing, b: Drawing) -> Array:
-    """Take the last steps of `refined` again, with all of the ink."""
-    return settled(matrix, a, b, max(FINEST, SHARES[-1] * b.spread), STEPS)[0]
+def refined_with_all_ink(matrix: Array, a: InkField, b: InkField) -> Array:
+    """Take the last steps of `refined_maps` again, with all of the ink."""
+    return gauss_newton(matrix, a, b, max(FINEST, SHARES[-1] * b.spread), STEPS)[0]

@@ -17,50 +17,47 @@ from scipy.spatial.transform import Rotation
 from ..directions import rotations, sphere
 from ..frames import Whitening, whitening
 from ..measures import Cloud
+from ..measures.weights import probabilities
 from ..slices import Array
-from .maps import Candidates, between, rotation_angle
+from .affine import Candidates, between_whitenings, rotation_angle
 
-N_ROTATIONS = 4608
-N_DENSE = 512
-N_STARTS = 24
-STEPS = 6
-LAST_STEPS = 8
-GAIN = 0.99
-HALVINGS = 30
+N_ROTATIONS = 4608  # of the grid: no rotation is more than 13 degrees from one of them
+N_DENSE = 512  # directions in which means are kept: no other is more than 6.3 degrees from one of them
+N_STARTS = 24  # of the grid, from which steps are taken
+STEPS, LAST_STEPS = 6, 8  # with the nearest of the dense directions, then at most with the very ones
+GAIN = 0.99  # of the mean square, above which a step is the last
+HALVINGS = 30  # of an angle: to 1e-9 of it
+SAME_TRACE = 2.97  # of the turn between two matrices, 1 + 2 cos(10 degrees), above which they count as one
 
 
-class Shares(NamedTuple):
+class SliceMeans(NamedTuple):
     """Means of the shares of a cloud along directions (n_directions, 3), of shape (n_directions, n_shares, 3)."""
 
     directions: Array
     means: Array
 
 
-def shares(cloud: Cloud, directions: Array, n_shares: int) -> Shares:
+def slice_means(cloud: Cloud, directions: Array, n_shares: int) -> SliceMeans:
     """Cut a cloud along each direction into shares of equal mass, and return their means.
 
     Examples
     --------
     >>> line = Cloud(np.array([[3.0, 0, 0], [1, 0, 0], [0, 0, 0], [4, 0, 0]]), None)
-    >>> shares(line, np.array([[1.0, 0, 0]]), 2).means[0]
+    >>> slice_means(line, np.array([[1.0, 0, 0]]), 2).means[0]
     array([[0.5, 0. , 0. ],
            [3.5, 0. , 0. ]])
     """
-    points, weights = cloud
+    points, share = cloud.points, probabilities(cloud)
     means = np.empty((len(directions), n_shares, points.shape[1]))
-    sums = np.zeros((len(points) + 1, points.shape[1]))
+    sums, masses = np.zeros((len(points) + 1, points.shape[1])), np.zeros(len(points) + 1)
     edges = np.arange(n_shares + 1) / n_shares
-    masses = np.arange(len(points) + 1) / len(points)
     for direction, out in zip(directions, means, strict=True):
         order = np.argsort(points @ direction)
-        if weights is None:
-            np.cumsum(points[order] / len(points), axis=0, out=sums[1:])
-        else:
-            np.cumsum(points[order] * (weights[order] / weights.sum())[:, np.newaxis], axis=0, out=sums[1:])
-            masses[1:] = np.cumsum(weights[order]) / weights.sum()
+        np.cumsum(share[order], out=masses[1:])
+        np.cumsum(points[order] * share[order][:, np.newaxis], axis=0, out=sums[1:])
         for column, sum_ in zip(out.T, sums.T, strict=True):
             column[:] = np.diff(np.interp(edges, masses, sum_)) * n_shares
-    return Shares(directions, means)
+    return SliceMeans(directions, means)
 
 
 @lru_cache(maxsize=4)
@@ -72,12 +69,12 @@ def _grid(n_directions: int) -> tuple[Array, Array]:
     return matrices, nearest.reshape(len(matrices), n_directions)
 
 
-def _quantiles(cloud: Shares) -> Array:
+def _quantiles(cloud: SliceMeans) -> Array:
     return np.asarray(np.einsum("kd,kjd->kj", cloud.directions, cloud.means))
 
 
-def _starts(
-    a: Shares, b: Shares, reflection: bool, whitenings: tuple[Whitening, Whitening], max_rotation: float | None
+def _grid_search(
+    a: SliceMeans, b: SliceMeans, reflection: bool, whitenings: tuple[Whitening, Whitening], max_rotation: float | None
 ) -> Array:
     """Orthogonal matrices of the grid that bring the quantiles of a closest to those of b."""
     matrices, nearest = _grid(len(b.directions))
@@ -92,13 +89,13 @@ def _starts(
     everything = np.concatenate([sign * matrices for sign in signs])
     cost = np.concatenate(costs)
     if max_rotation is not None:
-        cost[rotation_angle(between(*whitenings, everything)) > max_rotation] = np.inf
+        cost[rotation_angle(between_whitenings(*whitenings, everything)) > max_rotation] = np.inf
     best = np.argsort(cost, kind="stable")[:N_STARTS]
-    upright = np.stack([_upright(*whitenings, sign) for sign in signs])
+    upright = np.stack([_polar_alignment(*whitenings, sign) for sign in signs])
     return np.concatenate([everything[best[np.isfinite(cost[best])]], upright])
 
 
-def _upright(a: Whitening, b: Whitening, sign: float) -> Array:
+def _polar_alignment(a: Whitening, b: Whitening, sign: float) -> Array:
     """Orthogonal matrix between whitened clouds for which the map is a stretch, and a mirror of x if the sign asks."""
     mirror = np.diag([sign, 1.0, 1.0])
     root = np.linalg.inv(a.matrix)
@@ -108,7 +105,7 @@ def _upright(a: Whitening, b: Whitening, sign: float) -> Array:
     return np.asarray(b.matrix @ mirror @ stretch @ root)
 
 
-def _held_back(
+def _bound_rotations(
     starts: Array, ends: Array, whitenings: tuple[Whitening, Whitening], max_rotation: float | None
 ) -> Array:
     """Follow the turns from starts to ends only as far as the maps are turned by at most `max_rotation`."""
@@ -119,12 +116,12 @@ def _held_back(
     for step in range(HALVINGS):
         middle = (low + high) / 2 if step else high
         matrices = Rotation.from_rotvec(middle[:, np.newaxis] * turns).as_matrix() @ starts
-        fine = rotation_angle(between(*whitenings, matrices)) <= max_rotation
+        fine = rotation_angle(between_whitenings(*whitenings, matrices)) <= max_rotation
         low, high = np.where(fine, middle, low), np.where(fine, high, middle)
     return np.asarray(Rotation.from_rotvec(low[:, np.newaxis] * turns).as_matrix() @ starts)
 
 
-def _turned(orthogonal: Array, moved: Array, directions: Array, goal: Array) -> tuple[Array, Array]:
+def _gauss_newton_step(orthogonal: Array, moved: Array, directions: Array, goal: Array) -> tuple[Array, Array]:
     """One Gauss-Newton step for many orthogonal matrices at once; `moved` are points after them.
 
     Returns better matrices, and the mean square differences of the quantiles before the step.
@@ -137,7 +134,7 @@ def _turned(orthogonal: Array, moved: Array, directions: Array, goal: Array) -> 
     return Rotation.from_rotvec(steps).as_matrix() @ orthogonal, np.mean(differences**2, axis=(1, 2))
 
 
-def _settle(orthogonal: Array, a: Shares, b: Shares, n_steps: int) -> tuple[Array, Array]:
+def _gauss_newton(orthogonal: Array, a: SliceMeans, b: SliceMeans, n_steps: int) -> tuple[Array, Array]:
     """Steps with the points of the dense directions of a that are nearest at each step."""
     tree, goal = cKDTree(a.directions), _quantiles(b)
     squares = np.full(len(orthogonal), np.inf)
@@ -148,24 +145,24 @@ def _settle(orthogonal: Array, a: Shares, b: Shares, n_steps: int) -> tuple[Arra
         means = a.means[nearest]
         means = np.where(signs[..., np.newaxis] > 0, means, means[:, :, ::-1])
         moved = np.einsum("nde,nkje->nkjd", orthogonal, means)
-        orthogonal, squares = _turned(orthogonal, moved, b.directions, goal)
+        orthogonal, squares = _gauss_newton_step(orthogonal, moved, b.directions, goal)
     return orthogonal, squares
 
 
-def _settle_exactly(orthogonal: Array, a: Cloud, b: Shares, n_steps: int) -> tuple[Array, float]:
+def _gauss_newton_exact(orthogonal: Array, a: Cloud, b: SliceMeans, n_steps: int) -> tuple[Array, float]:
     """Steps with the shares of a along the very directions, while they help; back come matrix and mean square."""
     goal = _quantiles(b)
     best, least = orthogonal, np.inf
     for _ in range(n_steps):
-        moved = shares(a, b.directions @ orthogonal, goal.shape[1]).means @ orthogonal.T
-        (better,), (square,) = _turned(orthogonal[np.newaxis], moved[np.newaxis], b.directions, goal)
+        moved = slice_means(a, b.directions @ orthogonal, goal.shape[1]).means @ orthogonal.T
+        (better,), (square,) = _gauss_newton_step(orthogonal[np.newaxis], moved[np.newaxis], b.directions, goal)
         if square > GAIN * least:
             break
         best, least, orthogonal = orthogonal, square, better
     return best, float(least)
 
 
-def solid_candidates(
+def spatial_candidates(
     a: Cloud, b: Cloud, n_directions: int, n_quantiles: int, max_rotation: float | None, reflection: bool, n_best: int
 ) -> Candidates:
     """Return affine maps under which the whitened slices of two clouds in space agree best, at most `n_best`."""
@@ -174,25 +171,24 @@ def solid_candidates(
         Cloud((cloud.points - white.mean) @ white.matrix, cloud.weights)
         for cloud, white in zip((a, b), whitenings, strict=True)
     )
-    dense = shares(white_a, sphere(N_DENSE, 3), n_quantiles)
-    goal = shares(white_b, sphere(n_directions, 3), n_quantiles)
-    starts = _starts(dense, goal, reflection, whitenings, max_rotation)
-    found = _held_back(starts, _settle(starts, dense, goal, STEPS)[0], whitenings, max_rotation)
-    squares = _settle(found, dense, goal, 1)[1]
-    chosen = found[_distinct(found, squares, n_best)]
-    ends = np.stack([_settle_exactly(one, white_a, goal, LAST_STEPS)[0] for one in chosen])
-    turns = _held_back(chosen, ends, whitenings, max_rotation)
-    squares = np.array([_settle_exactly(one, white_a, goal, 1)[1] for one in turns])
+    dense = slice_means(white_a, sphere(N_DENSE, 3), n_quantiles)
+    goal = slice_means(white_b, sphere(n_directions, 3), n_quantiles)
+    starts = _grid_search(dense, goal, reflection, whitenings, max_rotation)
+    found = _bound_rotations(starts, _gauss_newton(starts, dense, goal, STEPS)[0], whitenings, max_rotation)
+    squares = _gauss_newton(found, dense, goal, 1)[1]
+    chosen = found[_well_apart(found, squares, n_best)]
+    ends = np.stack([_gauss_newton_exact(one, white_a, goal, LAST_STEPS)[0] for one in chosen])
+    turns = _bound_rotations(chosen, ends, whitenings, max_rotation)
+    squares = np.array([_gauss_newton_exact(one, white_a, goal, 1)[1] for one in turns])
     order = np.argsort(squares, kind="stable")
     turns, squares = turns[order], squares[order]
-    return Candidates(between(*whitenings, turns), np.sqrt(squares), np.linalg.det(turns) < 0)
+    return Candidates(between_whitenings(*whitenings, turns), np.sqrt(squares), np.linalg.det(turns) < 0)
 
 
-def _distinct(orthogonal: Array, squares: Array, n_best: int) -> list[int]:
+def _well_apart(orthogonal: Array, squares: Array, n_best: int) -> list[int]:
     """Positions of the best matrices, no two of them within 10 degrees."""
     chosen: list[int] = []
     for n in np.argsort(squares, kind="stable"):
-        # The trace of the turn between two matrices is 1 + 2 cos.
-        if all(np.sum(orthogonal[n] * orthogonal[other]) < 2.97 for other in chosen):
+        if all(np.sum(orthogonal[n] * orthogonal[other]) < SAME_TRACE for other in chosen):
             chosen.append(int(n))
     return chosen[:n_best]
