@@ -28,7 +28,7 @@ from .verdicts import judge, tolerance
 
 DRAWS = 8
 STARTS = 25
-COSTS = (1, 0.7, 0.5, 0.4)
+COSTS = (1, 0.7, 0.5, 0.4)  # none is printed; 1 is scikit-learn's default
 SVM_SETTINGS: dict[str, dict[str, Any]] = {
     **{f"C = {C}": {"C": C} for C in COSTS},
     **{f"C = {C} and a stop after {n} sweeps": {"C": C, "max_iter": n} for C in COSTS for n in (100, 30)},
@@ -36,7 +36,7 @@ SVM_SETTINGS: dict[str, dict[str, Any]] = {
     "squared hinge loss": {"loss": "squared_hinge"},
 }
 OUR_SVM = "C = 1"
-SLACK = 1e-3
+SLACK = 1e-3  # one printed digit
 NOTHING_OPEN = "There are no samples, splits or starts to draw otherwise"
 NO_CAUSE_FOUND = "No cause found"
 

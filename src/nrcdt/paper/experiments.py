@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from ..classifiers import NearestSubspace
-from ..datasets import MissingData
+from ..datasets import Dataset, MissingData
 from ..estimators import RCDT
 from ..normalize import normalize
 from ..slices import Array
@@ -29,8 +29,10 @@ from .tables import Row, Table
 
 QUICK_SPLITS = 5
 METRICS = {"inf": "chebyshev", "2": "euclidean", "": "euclidean"}
+# As the documentation of the classifiers has them.
 LEARNT_VARIANCE = 0.9999
 LEARNT_STEPS = 20
+# None is printed (`discrepancies` varies them). With so small a tolerance the optimum counts, not where a solver stops.
 SVM = {"loss": "hinge", "C": 1.0, "fit_intercept": False, "tol": 1e-6, "max_iter": 100_000, "random_state": 0}
 
 Measured = dict[tuple[str, str], Measurement]
@@ -54,9 +56,14 @@ class Experiment(NamedTuple):
     advance: Callable[[], None]
 
     @property
+    def dataset(self) -> Dataset:
+        """What is measured on."""
+        return self.features.data.dataset
+
+    @property
     def labels(self) -> Array:
         """Classes of the samples."""
-        return self.features.data.dataset.labels
+        return self.dataset.labels
 
     def counted_cells(self) -> Iterator[tuple[Row, str]]:
         """Walk through the cells, and count them."""
@@ -157,7 +164,7 @@ def _average(experiment: Experiment, n_train: int, values: list[float], n_draws:
 
 def n_printed(experiment: Experiment, row: Row) -> int:
     """Samples that the paper tested: all of its dataset, of which a quick run takes a part, but for the training."""
-    n_classes = len(experiment.features.data.dataset.names)
+    n_classes = len(experiment.dataset.names)
     n_samples = experiment.table.n_samples * n_classes or len(experiment.labels)
     return n_samples - (row.train or 0) * n_classes
 

@@ -23,19 +23,15 @@ Drawn = Iterator[tuple[str, str, Any]]
 
 def illustrate(experiment: Experiment, folder: Path) -> list[Figure]:
     """Draw the pictures of a table into a folder."""
-    drawn = []
-    for name, caption, picture in _PICTURES.get(experiment.table.name, _no_pictures)(experiment):
+    drawn, draw = [], _PICTURES.get(experiment.table.name)
+    for name, caption, picture in draw(experiment) if draw else ():
         figures.save(picture, folder, name)
         drawn.append(Figure(name, caption))
     return drawn
 
 
-def _no_pictures(experiment: Experiment) -> Drawn:
-    yield from ()
-
-
 def _images(experiment: Experiment) -> Drawn:
-    data = experiment.features.data.dataset
+    data = experiment.dataset
     caption = f"Dataset of the table: {len(data.names)} classes"
     caption += ", templates above, samples below." if data.templates is not None else "."
     picture = figures.image_gallery(data.templates, data.samples, data.labels, data.names)
@@ -46,16 +42,15 @@ def _academic(experiment: Experiment) -> Drawn:
     yield from _images(experiment)
     names = ["max", "abs_max", "abs_min", "abs_range", "range", "tv"]
     yield _curves(experiment, names, {name: experiment.features(name, 256) for name in names}, "256 angles")
-    templates = experiment.features.data.dataset.templates
+    templates = experiment.dataset.templates
     quantiles = NRCDT(n_radii=experiment.table.n_radii).fit(templates).quantiles(templates)
-    titles = [f"template {name}" for name in experiment.features.data.dataset.names]
+    titles = [f"template {name}" for name in experiment.dataset.names]
     caption = "Normalised quantile functions (NR-CDTs) of the templates, 256 angles."
     yield "surfaces-academic", caption, figures.quantile_surfaces(quantiles, titles)
 
 
 def _curves(experiment: Experiment, names: list[str], features: dict[str, Any], how: str) -> tuple[str, str, Any]:
-    data = experiment.features.data.dataset
-    n = experiment.features.n_templates
+    data, n = experiment.dataset, experiment.features.n_templates
     blocks = {name: (features[name][:n], features[name][n:]) for name in names}
     caption = f"Features of all samples (thin) and templates (thick), {how}."
     return f"curves-{experiment.table.dataset}", caption, figures.feature_curves(blocks, data.labels, data.names)
@@ -67,7 +62,7 @@ def _fine_curves(experiment: Experiment, unit: str) -> tuple[str, str, Any]:
 
 
 def _animals(experiment: Experiment) -> Drawn:
-    data = experiment.features.data.dataset
+    data = experiment.dataset
     chosen = [*data.templates, *(data.samples[np.flatnonzero(data.labels == k)[0]] for k in range(len(data.names)))]
     captions = [*data.names, *("transformed" for _ in data.names)]
     yield (
@@ -79,19 +74,19 @@ def _animals(experiment: Experiment) -> Drawn:
 
 
 def _shapes(experiment: Experiment) -> Drawn:
-    data = experiment.features.data.dataset
+    data = experiment.dataset
     yield "dataset-abc", f"The {len(data.names)} templates.", figures.cloud_gallery(data.templates)
 
 
 def _poses(experiment: Experiment) -> Drawn:
-    data = experiment.features.data.dataset
+    data = experiment.dataset
     chosen = [np.flatnonzero(data.labels == k)[:POSES] for k in range(min(POSES, len(data.names)))]
     clouds = [data.samples[i] for members in chosen for i in members]
     yield "dataset-faust", "Some people in some poses, a pose per row.", figures.cloud_gallery(clouds, None, POSES)
 
 
 def _rotations(experiment: Experiment) -> Drawn:
-    data = experiment.features.data.dataset
+    data = experiment.dataset
     rows = {}
     for k, name in enumerate(data.names):
         rows[f"template {name}"] = data.templates[k]
@@ -105,7 +100,7 @@ def _rotations(experiment: Experiment) -> Drawn:
 def _clusters(experiment: Experiment) -> Drawn:
     labels = experiment.labels
     train, test = halves(labels)
-    names = experiment.features.data.dataset.names
+    names = experiment.dataset.names
     views = {}
     for method in experiment.rows[0].printed:
         features = experiment.features(method)

@@ -115,11 +115,7 @@ def _section(result: Result) -> list[str]:
     letters = summaries.footnotes(result.cells)
     parts = [f'<a id="{escape(result.name)}"></a>', f"## {_plain(result.title)}", *map(_plain, result.notes)]
     for grid in summaries.grids(result.cells):
-        found = [[grid.cells.get((row, column), []) for column in grid.columns] for row in grid.rows]
-        rows = [
-            [_plain(row), *(_cells(result, own, letters) for own in cells)]
-            for row, cells in zip(grid.rows, found, strict=True)
-        ]
+        rows = [_grid_row(result, grid, row, letters) for row in grid.rows]
         parts.append(markdown_table(["", *(_heading(grid, column) for column in grid.columns)], rows))
     parts.append(_plain(summaries.compare_extra_columns(result)))
     parts.append(_legend(count_verdicts(result.cells), timed=result.name == RUN_TIMES))
@@ -133,8 +129,9 @@ def _heading(grid: Grid, column: str) -> str:
     return _plain(f"{column} ({NOT_PRINTED})" if grid.is_added(column) else column)
 
 
-def _cells(result: Result, cells: list[Cell], letters: dict[str, str]) -> str:
-    return "; ".join(_cell(result, cell, letters) for cell in cells)
+def _grid_row(result: Result, grid: Grid, row: str, letters: dict[str, str]) -> list[str]:
+    found = [grid.cells.get((row, column), []) for column in grid.columns]
+    return [_plain(row), *("; ".join(_cell(result, cell, letters) for cell in cells) for cells in found)]
 
 
 def _cell(result: Result, cell: Cell, letters: dict[str, str]) -> str:
