@@ -8,20 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import beyond
+import methods
+import problems
+import registration
+import robustness
 from conftest import affine_map, cloud_of
 from nrcdt import NRCDT, nrcdt
 from nrcdt.aggregate import aggregate, bispectrum, find_aggregations, spectrum
 from nrcdt.directions import circle
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
-import beyond  # noqa: E402
-import methods  # noqa: E402
-import problems  # noqa: E402
-import registration  # noqa: E402
-import robustness  # noqa: E402
-
 EVEN = np.full(32, 1 / 32)
 
 
@@ -218,6 +215,7 @@ def test_the_pages_show_results_that_were_measured(part):
         assert (folder / name).read_text() == text
 
 
+@pytest.mark.slow
 def test_help():
     done = subprocess.run([sys.executable, ROOT / "benchmarks" / "beyond.py", "--help"], capture_output=True, text=True)
     assert done.returncode == 0
