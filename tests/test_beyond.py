@@ -9,22 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import beyond
+import make_tables
+import methods
+import problems
+import registration
+import robustness
 from conftest import affine_map, cloud_of
 from nrcdt import NRCDT, nrcdt
 from nrcdt.aggregate import aggregate, bispectrum, find_aggregations, spectrum
 from nrcdt.directions import circle
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "docs")]
-
-import make_tables  # noqa: E402
-
-import beyond  # noqa: E402
-import methods  # noqa: E402
-import problems  # noqa: E402
-import registration  # noqa: E402
-import robustness  # noqa: E402
-
 EVEN = np.full(32, 1 / 32)
 
 
@@ -239,6 +235,7 @@ def test_no_table_is_stored_beside_its_numbers():
     assert [name for name in tracked if name.endswith(".md") and name.count("/") > 1] == []
 
 
+@pytest.mark.slow
 def test_help():
     done = subprocess.run([sys.executable, ROOT / "benchmarks" / "beyond.py", "--help"], capture_output=True, text=True)
     assert done.returncode == 0

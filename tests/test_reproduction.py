@@ -145,6 +145,7 @@ def test_nothing_run_is_no_success(tmp_path):
     assert "No cell decides" in result.output
 
 
+@pytest.mark.slow
 def test_a_failure_stops_one_table_and_shows_in_the_exit_code(tmp_path, monkeypatch):
     def fail(experiment):
         raise RuntimeError("something broke")
@@ -187,6 +188,7 @@ def test_a_missing_package_is_no_failure(tmp_path, monkeypatch):
     assert result.notes == ["LOT must have POT installed"]
 
 
+@pytest.mark.slow
 def test_progress_says_what_is_being_done(tmp_path):
     told = []
     run_table(TABLES["nt-rotation"], Settings(tmp_path), nothing, told.append)
@@ -203,6 +205,7 @@ def quick_run(tmp_path_factory):
     return folder, result
 
 
+@pytest.mark.slow
 def test_quick_run_holds(quick_run):
     folder, result = quick_run
     assert result.exit_code == 0, result.output
@@ -213,6 +216,7 @@ def test_quick_run_holds(quick_run):
     assert judged == {*REAL_DIGITS, *DRAWINGS} - {"run-times", "nt-polygon", "kmeans-polygon"}
 
 
+@pytest.mark.slow
 def test_quick_run_says_what_data_it_had(quick_run):
     page = (quick_run[0] / "report.html").read_text().replace("&#39;", "'")
     sections = dict(re.findall(r'<section id="([\w-]+)">(.*?)</section>', page, flags=re.DOTALL))
@@ -222,6 +226,7 @@ def test_quick_run_says_what_data_it_had(quick_run):
     assert "<dt>data folder</dt><dd>none</dd>" in page
 
 
+@pytest.mark.slow
 def test_quick_run_says_why_baselines_that_differ_have_no_cause(quick_run):
     folder, _ = quick_run
     differing = [cell for name in TABLES for cell in cells_of(folder, name) if cell["verdict"] == "differs"]
@@ -230,6 +235,7 @@ def test_quick_run_says_why_baselines_that_differ_have_no_cause(quick_run):
     assert "causes are measured in full runs only" in (folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_no_printed_number_is_compared_twice(quick_run):
     folder, result = quick_run
     cells = {name: cells_of(folder, name) for name in ("kmeans-academic", "kmeans-polygon", "kmeans-linmnist")}
@@ -243,6 +249,7 @@ def test_no_printed_number_is_compared_twice(quick_run):
     assert f"- cells compared: {n_printed - n_not_run}\n" in (folder / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_quick_run_measures_every_table_that_needs_no_data(quick_run):
     folder, result = quick_run
     for name in TABLES:
@@ -258,6 +265,7 @@ def test_quick_run_measures_every_table_that_needs_no_data(quick_run):
             assert all(cell["measured"] is not None and cell["n"] for cell in cells)
 
 
+@pytest.mark.slow
 def test_quick_run_writes_pictures_and_one_page(quick_run):
     folder, _ = quick_run
     page = (folder / "report.html").read_text()
@@ -267,6 +275,7 @@ def test_quick_run_writes_pictures_and_one_page(quick_run):
     assert not list(folder.rglob("*.part"))
 
 
+@pytest.mark.slow
 def test_absent_data_gets_one_sentence_each(quick_run):
     _, result = quick_run
     text = " ".join(result.output.split())
@@ -277,6 +286,7 @@ def test_absent_data_gets_one_sentence_each(quick_run):
         assert ". " not in sentence[1]
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_result(tmp_path):
     names = ["nt-rotation", "kmeans-academic"]
     for out, cache, seed in (("a", "x", 3), ("b", "y", 3), ("c", "x", 3), ("d", "x", 4)):
@@ -289,6 +299,7 @@ def test_one_seed_gives_one_result(tmp_path):
     ).read_bytes()
 
 
+@pytest.mark.slow
 def test_too_few_cells_that_hold_fail_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "judge", lambda *_, **__: NOT_HELD)
     result = invoke("nt-rotation", "--quick", "--out", tmp_path, "--cache", tmp_path / "cache")
@@ -322,6 +333,7 @@ def write_mesh(path, vertices):
     trimesh.Trimesh(vertices, faces, process=False).export(path)
 
 
+@pytest.mark.slow
 def test_tables_run_on_data_of_their_own(data, tmp_path, monkeypatch):
     monkeypatch.setitem(SIZES, "animals", Size(6, points=90))
     out = tmp_path / "out"
@@ -397,6 +409,7 @@ def test_bad_files_are_named_and_the_rest_goes_on(data, tmp_path):
     assert all(cell["measured"] is not None for cell in cells_of(out, "nt-abc"))
 
 
+@pytest.mark.slow
 def test_too_few_samples_stop_one_table_only(data, tmp_path):
     for path in (data / "faust").glob("tr_reg_0[3-6]*.ply"):
         path.unlink()
@@ -440,6 +453,7 @@ def test_stand_ins_are_reported_and_not_judged(data, tmp_path):
     assert "mean and standard deviation over random choices" in report
 
 
+@pytest.mark.slow
 def test_features_are_computed_once(tmp_path, monkeypatch):
     settings = Settings(tmp_path, True, 0, None, tmp_path / "cache")
     run_table(TABLES["nt-rotation"], settings, nothing, nothing)
@@ -465,6 +479,7 @@ def small_experiment(name, tmp_path, n_samples=4, **changes):
     return Experiment(table, table.rows, features, redraw, 3, 2, 0, lambda: None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nt-academic", "svm-academic", "kmeans-academic"])
 def test_causes_are_measured(name, tmp_path):
     experiment = with_few_samples(small_experiment(name, tmp_path, n_samples=6))
@@ -497,12 +512,14 @@ def misprint_in(name, column, value, tmp_path, differing=(), directions=16):
     return explain_discrepancies(experiment, wanted)[odd.label, column]
 
 
+@pytest.mark.slow
 def test_a_number_that_breaks_its_column_is_called_a_misprint(tmp_path):
     sentence = misprint_in("nt-academic", "rcdt/2", 7.0, tmp_path)
     assert "not reach it. The paper prints 0.366 for 8 and 0.366 for 32 directions, 6.634 and 6.634 away" in sentence
     assert re.search(r"changes by 0\.\d{4} at most .* none of our 8 runs .*: most likely a misprint$", sentence)
 
 
+@pytest.mark.slow
 def test_a_column_that_is_not_reproduced_has_no_misprints(tmp_path):
     sentence = misprint_in("nt-academic", "rcdt/2", 7.0, tmp_path, differing=[32])
     assert sentence.endswith("which does not reach it. No cause found")
@@ -518,6 +535,7 @@ def test_a_number_that_other_directions_explain_is_not_called_a_misprint(tmp_pat
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "bound"), [(0.597, "more than 0.510"), (0.107, "less than 0.500")])
 def test_a_misprint_of_one_digit_is_named(value, bound, tmp_path, monkeypatch):
     monkeypatch.setattr("nrcdt.paper.discrepancies._split_accuracies", lambda experiment, row, column: [0.5, 0.51])
@@ -552,6 +570,7 @@ def test_a_number_that_another_machine_explains_is_not_called_a_misprint(tmp_pat
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("printed", [0.9, 0.7])
 def test_a_machine_that_fits_the_column_worse_than_ours_explains_nothing(printed, tmp_path, monkeypatch):
     """Nor does anything between two machines."""
@@ -671,6 +690,7 @@ def test_additions_stand_where_they_make_sense():
                 assert detail not in CLASSIFIERS or row.train >= 5
 
 
+@pytest.mark.slow
 def test_added_cells_have_no_printed_number_and_are_not_judged(quick_run):
     folder, result = quick_run
     for name in ADDED:
