@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "nrcdt"
 FLOORS = [
-    {"errors"},
+    {"errors", "whole_files"},
     {"pages"},
     {"kernels", "slices", "threads"},
     {"rasters"},

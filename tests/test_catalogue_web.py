@@ -823,6 +823,7 @@ def test_a_file_that_cannot_be_written_is_served_for_reading(catalogue, monkeypa
     assert said == [f"http://127.0.0.1:{said[1]}/", said[1]]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT for a child on Windows")
 def test_the_server_prints_its_address_answers_and_ends(catalogue):
     httpx = pytest.importorskip("httpx")
@@ -875,6 +876,7 @@ def test_a_map_that_went_wrong_gives_no_huge_sheet():
     assert laid.second[0, 0] > 1
 
 
+@pytest.mark.slow
 def test_the_style_sheet_has_the_colours_of_the_pictures():
     from nrcdt.pages import STATIC
 

@@ -24,6 +24,7 @@ from .estimators import NRCDT, RCDT
 from .pages import Table, claim_folder, render
 from .pages.pictures import figure_address, new_figure, png_address
 from .slices import Array
+from .whole_files import write_whole
 
 BATCH = 20
 SHOWN_PER_CLASS = 3
@@ -97,7 +98,7 @@ def run(
     task = Task(templates, names, *distorted(templates, n_samples, random_state=seed))
     results, predictions = _compare(task, progress)
     progress(1, 1, "writing the page")
-    page.write_text(html_page(task, results, predictions[SHOWCASE]), encoding="utf-8")
+    write_whole(page, html_page(task, results, predictions[SHOWCASE]).encode())
     return page, _table(task, results)
 
 

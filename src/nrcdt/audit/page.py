@@ -8,6 +8,7 @@ from typing import Any
 
 from ..pages import Table, claim_folder, render
 from ..pages.pictures import figure_address, new_figure
+from ..whole_files import write_whole
 from .search import MIXED_UP, SIZES, Audit, Pair, Trial
 
 SHOWN_PAIRS = 12
@@ -24,8 +25,8 @@ def check_folder(out: Path) -> Path:
 def write(audit: Audit, out: Path) -> Path:
     """Write `audit.json` and `audit.html` into a folder, and return the path of the page."""
     page = check_folder(out)
-    (out / "audit.json").write_text(json.dumps(as_numbers(audit), indent=1), encoding="utf-8")
-    page.write_text(html_page(audit), encoding="utf-8")
+    write_whole(out / "audit.json", json.dumps(as_numbers(audit), indent=1).encode())
+    write_whole(page, html_page(audit).encode())
     return page
 
 

@@ -317,7 +317,7 @@ def _list_tables() -> None:
 
 def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> int:
     """Run tables under a progress bar, say how each did, and return the exit code."""
-    from ..paper.results import NOT_RUN, share_held, summary, wanted_share_holds
+    from ..paper.cells import NOT_RUN, describe_verdicts, share_held, wanted_share_holds
     from ..paper.run import finish, n_steps, run_table
 
     steps = [n_steps(table, settings.quick) for table in tables]
@@ -331,13 +331,13 @@ def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> int:
                 complain(f"{table.name}: not run. {' '.join(result.notes)}")
             else:
                 left_out = f", {result.n_skipped} files or folders left out: see the report" * (result.n_skipped > 0)
-                say(f"{table.name}: {summary(result.cells)}, {result.seconds:.1f} s{left_out}")
+                say(f"{table.name}: {describe_verdicts(result.cells)}, {result.seconds:.1f} s{left_out}")
         bar.describe("report")
         page = finish(settings, results, names)
     cells = [cell for result in results for cell in result.cells]
     share = share_held(cells)
     verdict = "No cell decides." if share is None else f"{share:.1%} of the decisive cells hold."
-    say(f"all: {summary(cells)}. {verdict} Open {page} in a browser.")
+    say(f"all: {describe_verdicts(cells)}. {verdict} Open {page} in a browser.")
     say(f"Features are kept in {settings.cache} for the next run; delete that folder whenever you like.")
     if all(cell.verdict == NOT_RUN for cell in cells):
         return NOTHING_WRITTEN

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from ..pages import render
 from ..pages.pictures import png_address
-from . import outline
-from .additions import MEANING
-from .outline import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
-from .results import DIFFERS, NOT_HELD, RULE, Figure, Result
+from . import summaries
+from .cells import DIFFERS, NOT_HELD, RULE, Figure, Result
+from .extra_columns import MEANING
+from .summaries import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
 
 
 class Group(NamedTuple):
@@ -24,18 +24,18 @@ class Group(NamedTuple):
 
 def html_report(folder: Path, results: list[Result], about: dict[str, str]) -> str:
     """Return the page; pictures are read from the folder."""
-    cells = outline.all_cells(results)
+    cells = summaries.all_cells(results)
     return render(
         "reproduction.html",
-        title=f"nrcdt: {outline.headline(cells)}",
-        summaries=outline,
+        title=f"nrcdt: {summaries.headline(cells)}",
+        summaries=summaries,
         results=results,
         all_cells=cells,
         about=about,
         rule=" ".join(RULE.split()),
         additions=" ".join(MEANING.split()),
-        not_held=outline.exceptions(results, NOT_HELD),
-        differing=outline.exceptions(results, DIFFERS),
+        not_held=summaries.cells_with_verdict(results, NOT_HELD),
+        differing=summaries.cells_with_verdict(results, DIFFERS),
         files=FILES,
         marks=MARKS,
         meanings=MEANINGS,
