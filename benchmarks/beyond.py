@@ -6,32 +6,28 @@ or neighbour by every method; `trained`, classifiers on top of features; `direct
 with RANSAC by OpenCV) are left out where they are not installed.
 """
 
-import argparse
-import json
-import os
-import time
 from functools import partial
 from pathlib import Path
 
-for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(limit, "1")
+import numpy as np
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
-import numpy as np  # noqa: E402
-from sklearn.base import clone  # noqa: E402
-from sklearn.decomposition import PCA  # noqa: E402
-from sklearn.metrics import pairwise_distances_argmin  # noqa: E402
-from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.svm import SVC  # noqa: E402
-
-from methods import BEST, PAPER, methods, nrcdt_rows, pair_methods, peers, title  # noqa: E402
-from nrcdt import NRCDT, nrcdt  # noqa: E402
-from nrcdt.classifiers import NearestSubspace  # noqa: E402
-from nrcdt.datasets import distorted_clouds, load_furniture  # noqa: E402
-from nrcdt.datasets.registry import locate  # noqa: E402
-from nrcdt.paper.tables import TABLES  # noqa: E402
-from problems import problems, training_problems  # noqa: E402
-from run import machine_facts  # noqa: E402
+from machine import command_line, machine_facts, write
+from methods import BEST, PAPER, methods, nrcdt_rows, pair_methods, peers, title
+from nrcdt import NRCDT, nrcdt
+from nrcdt.classifiers import NearestSubspace
+from nrcdt.datasets import distorted_clouds, load_furniture
+from nrcdt.datasets.registry import locate
+from nrcdt.paper.tables import TABLES
+from nrcdt.tables import markdown_table
+from problems import problems, training_problems
+from timing import Stopwatch
 
 SAME = 5e-4  # accuracies that look the same in print
 PEERS = ("Euclid, pixels", "affine moments, scaled", "Zernike moments", "R-CDT", "SIFT and RANSAC")
@@ -76,12 +72,11 @@ def squared_distances(one, other):
 
 def measure(problem, name, rows_of):
     items = [*problem.gallery, *problem.queries]
-    began = time.perf_counter()
-    rows = rows_of(items)
-    seconds = time.perf_counter() - began
+    with Stopwatch() as watch:
+        rows = rows_of(items)
     gallery, queries = rows[: len(problem.gallery)], rows[len(problem.gallery) :]
     share = accuracy(problem, squared_distances(queries, gallery))
-    return record(problem, name, share, seconds / len(items), rows.shape[1])
+    return record(problem, name, share, watch.seconds / len(items), rows.shape[1])
 
 
 def measure_pairs(problem, name, distances_of):
@@ -134,10 +129,10 @@ def learn(problem, rows, model):
     """Mean accuracy over the episodes, and seconds for learning from and answering one of them."""
     shares, seconds = [], []
     for train, queries in problem.episodes[:10]:
-        began = time.perf_counter()
-        fitted = clone(model).fit(rows[train], problem.gallery_labels[train])
-        shares.append(fitted.score(rows[queries], problem.query_labels[queries]))
-        seconds.append(time.perf_counter() - began)
+        with Stopwatch() as watch:
+            fitted = clone(model).fit(rows[train], problem.gallery_labels[train])
+            shares.append(fitted.score(rows[queries], problem.query_labels[queries]))
+        seconds.append(watch.seconds)
     return float(np.mean(shares)), float(np.median(seconds))
 
 
@@ -147,22 +142,22 @@ def directions(quick):
     results = []
     for frame, aggregate, n_directions, wanted in FURNITURE:
         model = NRCDT("euclidean", frame=frame, aggregate=aggregate, n_directions=n_directions, n_quantiles=200)
-        rows, shares, began = model.fit_transform(shapes), [], time.perf_counter()
-        for seed in range(1 if quick else 5):
-            copies, labels = distorted_clouds(shapes, 2 if quick else 10, random_state=seed)
-            found = pairwise_distances_argmin(model.transform(copies), rows)
-            shares.append(float(np.mean(found == labels)))
-        seconds = (time.perf_counter() - began) / (len(shares) * len(labels))
+        rows, shares = model.fit_transform(shapes), []
+        with Stopwatch() as watch:
+            for seed in range(1 if quick else 5):
+                copies, labels = distorted_clouds(shapes, 1 if quick else 10, random_state=seed)
+                found = pairwise_distances_argmin(model.transform(copies), rows)
+                shares.append(float(np.mean(found == labels)))
+        seconds = watch.seconds / (len(shares) * len(labels))
         entry = {"frame": frame, "aggregate": aggregate, "n_directions": n_directions, "wanted": wanted}
         results.append(entry | {"accuracies": shares, "milliseconds": round(1000 * seconds, 2)})
         print(frame, aggregate, n_directions, np.mean(shares), flush=True)
     return {"results": results}
 
 
-def lines_of(header, rows):
+def numbers_table(header, rows):
     """A table in Markdown; all columns but the first are aligned right."""
-    head = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
-    return [*head, *("| " + " | ".join(row) + " |" for row in rows)]
+    return markdown_table(header, rows, right=range(1, len(header))) + "\n"
 
 
 def table(results, about, last=("milliseconds", "ms per item")):
@@ -176,7 +171,7 @@ def table(results, about, last=("milliseconds", "ms per item")):
         found = [one for one in found if one is not None]
         rows.append([method, *texts, _span([one["n_features"] for one in found]), _median(found, last[0])])
     notes = [f"- **{name}**: {what}." for name, what in about.items()]
-    return "\n".join([*lines_of(["method", *about, "features", last[1]], rows), "", *notes]) + "\n"
+    return numbers_table(["method", *about, "features", last[1]], rows) + "\n".join(["", *notes]) + "\n"
 
 
 def _number(value, best):
@@ -208,7 +203,7 @@ def verdicts(results, about):
         others = [_with_name(found, one) for one in (paper, peer, top)]
         rows.append([problem, name, f"{ours:.3f}", f"{trimmed:.3f}", *others, verdict])
     header = ["problem", "recommended", "accuracy", "with trim 0.1", "the paper's best", "best peer", "best of all", ""]
-    return "\n".join(lines_of(header, rows)) + "\n"
+    return numbers_table(header, rows)
 
 
 def _with_name(found, name):
@@ -229,8 +224,7 @@ def gains(results, about):
             differ |= {name for name, step in steps.items() if abs(step) > SAME}
             rows.append([method, {name: f"{100 * step:+.1f}" for name, step in steps.items()}])
     shown = [name for name in flat if name in differ]
-    lines = lines_of(["whitened frame", *shown], [[name, *(cells[one] for one in shown)] for name, cells in rows])
-    return "\n".join(lines) + "\n"
+    return numbers_table(["whitened frame", *shown], [[name, *(cells[one] for one in shown)] for name, cells in rows])
 
 
 def pair_times(results):
@@ -241,7 +235,7 @@ def pair_times(results):
         found = [one for one in pairs if one["method"] == method]
         per_pair = np.median([one["milliseconds_per_pair"] for one in found])
         rows.append([method, _median(found, "milliseconds"), f"{per_pair:.3f}"])
-    return "\n".join(lines_of(["method", "ms per picture", "ms per pair"], rows)) + "\n"
+    return numbers_table(["method", "ms per picture", "ms per pair"], rows)
 
 
 def directions_table(results):
@@ -257,9 +251,7 @@ def directions_table(results):
         if row.directions in (64, 2048):
             printed = f"{row.printed['max'].value:.3f}"
             rows.append(["max, fixed, as printed (ABC shapes)", str(row.directions), printed, "", "", ""])
-    return (
-        "\n".join(lines_of(["features", "directions", "mean", "worst seed", "asked for", "ms per shape"], rows)) + "\n"
-    )
+    return numbers_table(["features", "directions", "mean", "worst seed", "asked for", "ms per shape"], rows)
 
 
 def written(part, found):
@@ -281,23 +273,18 @@ def _both(found):
 
 
 def main(out, quick, only):
-    out.mkdir(parents=True, exist_ok=True)
     parts = {"beyond": compared, "trained": trained}
     if locate("furniture"):
         parts["directions"] = directions
     for part in only or parts:
-        began = time.perf_counter()
-        found = parts[part](quick)
-        found |= {"minutes": round((time.perf_counter() - began) / 60, 1), "machine": machine_facts()}
-        (out / f"{part}.json").write_text(json.dumps(found, indent=1) + "\n")
-        for name, text in written(part, found).items():
-            (out / name).write_text(text)
+        with Stopwatch() as watch, threadpool_limits(1):
+            found = parts[part](quick)
+        found |= {"minutes": round(watch.seconds / 60, 1), "machine": machine_facts()}
+        write(out, {f"{part}.json": found, **written(part, found)})
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("nrcdt-beyond"))
-    parser.add_argument("--quick", action="store_true", help="fewer samples; not for quoting")
+    parser = command_line(__doc__, Path("nrcdt-beyond"))
     parser.add_argument("--only", nargs="+", choices=["beyond", "trained", "directions"], help="these parts")
     arguments = parser.parse_args()
     main(arguments.out, arguments.quick, arguments.only)

@@ -12,7 +12,6 @@ environment allows one thread.
 import json
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from itertools import cycle
@@ -22,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 import nrcdt
+from inputs import clusters, ink_share, line_drawings, normal, outliers, random_ink, torus
 from nrcdt.aggregate import aggregate, find_aggregations
 from nrcdt.directions import circle, fibonacci
 from nrcdt.levels import reference_levels
@@ -29,43 +29,14 @@ from nrcdt.measures import Points
 from nrcdt.normalize import normalize
 from nrcdt.slices import Projection, StripDensity
 from nrcdt.spaces.image import strip_count
+from per_ray import per_ray
+from timing import interleave
 
 SIZE = 256
 N_DIRECTIONS = 256
 N_RADII = 850
 N_QUANTILES = 256
 CLOUD_SIZE = 5000
-PEN = 2.5 / 256
-ROW_SECONDS = 0.1
-ROUNDS, QUICK_ROUNDS = 15, 3
-
-
-def seconds(call, n=1):
-    """Seconds per call of n calls in a row."""
-    start = time.perf_counter()
-    for _ in range(n):
-        call()
-    return (time.perf_counter() - start) / n
-
-
-def interleave(calls, quick):
-    """Time the calls in turn, warm; return one list of seconds per call.
-
-    Short calls are made several times in a row, so that nobody pays for what the other one left in the cache. There are
-    many rounds, since others may use the machine during some of them.
-    """
-    for call in calls:
-        call()
-    first = [seconds(call) for call in calls]
-    in_a_row = [max(1, round(ROW_SECONDS / once)) for once in first]
-    n_rounds = QUICK_ROUNDS if quick else ROUNDS
-    return [
-        list(times)
-        for times in zip(
-            *([seconds(call, n) for call, n in zip(calls, in_a_row, strict=True)] for _ in range(n_rounds)),
-            strict=True,
-        )
-    ]
 
 
 def median_ratio(ours, theirs):
@@ -98,66 +69,8 @@ def record_number(name, what, number, unit, bar=None, **extra):
     return {"name": name, "what": what, "unit": unit, "ours": number, **empty, "bar": bar, "met": met, "extra": extra}
 
 
-def polyline(seed):
-    """Strokes in the unit square: a triangle, square, pentagon, hexagon or circle, and a zigzag across the page."""
-    rng = np.random.default_rng(seed)
-    n_corners = (3, 4, 5, 6, 48)[seed % 5]
-    angles = 2 * np.pi * np.arange(n_corners + 1) / n_corners + rng.uniform(0, 2 * np.pi)
-    circle_points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    outline = rng.uniform(0.25, 0.75, 2) + rng.uniform(0.09, 0.12) * circle_points
-    zigzag = np.stack([np.linspace(0.1, 0.9, 4), rng.uniform(0.3, 0.7, 4)], axis=1)
-    return [(line[i], line[i + 1]) for line in (outline, zigzag) for i in range(len(line) - 1)]
-
-
-def draw(strokes, size):
-    """Antialiased lines: a pixel is as dark as the pen covers it, by its distance to the nearest stroke."""
-    place = (np.arange(size) + 0.5) / size
-    nearest = np.full((size, size), np.inf)
-    for start, stop in strokes:
-        (dx, dy), (x, y) = stop - start, (place - start[0], place[:, np.newaxis] - start[1])
-        share = np.clip((x * dx + y * dy) / (dx * dx + dy * dy), 0, 1)
-        np.minimum(nearest, np.hypot(x - share * dx, y - share * dy), out=nearest)
-    return np.clip((PEN / 2 - nearest) * size + 0.5, 0, 1)
-
-
-def line_drawings(n, size=SIZE):
-    return np.stack([draw(polyline(seed), size) for seed in range(n)])
-
-
-def ink_share(images):
-    return np.count_nonzero(images) / images.size
-
-
-def random_ink(n_inked):
-    rng = np.random.default_rng(0)
-    image = np.zeros(SIZE * SIZE)
-    image[rng.permutation(image.size)[:n_inked]] = 1 - rng.random(n_inked)
-    return image.reshape(SIZE, SIZE)
-
-
-def normal(rng, n):
-    return rng.normal(size=(n, 3))
-
-
-def torus(rng, n):
-    u, v = rng.uniform(0, 2 * np.pi, (2, n))
-    return np.stack([(2 + np.cos(v)) * np.cos(u), (2 + np.cos(v)) * np.sin(u), np.sin(v)], axis=1)
-
-
-def outliers(rng, n):
-    """A normal cloud, but one point in a thousand is a thousand times as far away."""
-    return normal(rng, n) * np.where(np.arange(n) % 1000 == 0, 1000, 1)[:, np.newaxis]
-
-
-def clusters(rng, n):
-    """Ten normal clouds, each a sixtieth as wide as their centres are apart."""
-    return 0.05 * normal(rng, n) + 3 * normal(rng, 10)[np.arange(n) % 10]
-
-
 def per_ray_features(images, directions, levels):
     """The features through the per-ray transform; everything after the slices is the library's own."""
-    from per_ray import per_ray
-
     weights = np.full(len(directions), 1 / len(directions))
     masses = [per_ray(image, directions, N_RADII) for image in images]
     quantiles = StripDensity(masses).quantiles(levels)
@@ -166,9 +79,7 @@ def per_ray_features(images, directions, levels):
 
 
 def drawings(quick):
-    from per_ray import per_ray
-
-    images = line_drawings(2 if quick else 8)
+    images = line_drawings(2 if quick else 8, SIZE)
     n = len(images)
     directions, levels = circle(N_DIRECTIONS), reference_levels(N_QUANTILES)
     transform = nrcdt.NRCDT(n_radii=N_RADII, n_quantiles=N_QUANTILES).fit(images)
@@ -222,7 +133,7 @@ def astra_strips(image, angles):
 
 
 def dense_astra(dtype, quick):
-    image = random_ink(SIZE * SIZE).astype(dtype)
+    image = random_ink(SIZE * SIZE, SIZE).astype(dtype)
     angles, directions = half_circle(N_DIRECTIONS)
     ours = partial(nrcdt.radon, image, directions, n_radii=N_RADII)
     theirs, read = astra_strips(image, angles)
@@ -245,7 +156,7 @@ def dense_astra(dtype, quick):
 def dense_skimage(dtype, quick):
     from skimage.transform import radon
 
-    image = random_ink(SIZE * SIZE).astype(dtype)
+    image = random_ink(SIZE * SIZE, SIZE).astype(dtype)
     angles, directions = half_circle(N_DIRECTIONS)
     ours = partial(nrcdt.radon, image, directions, n_radii=N_RADII)
     theirs = partial(radon, image, np.degrees(angles), circle=False)
@@ -336,10 +247,10 @@ def weighted_cloud(dtype, quick):
 
 def two_threads(space, n, bar, quick):
     if space == "image":
-        batch, settings = np.tile(line_drawings(8), (n // 8, 1, 1)), {"n_radii": N_RADII}
+        batch, settings = np.tile(line_drawings(8, SIZE), (n // 8, 1, 1)), {"n_radii": N_RADII}
         name, what = f"two threads, {n} drawings", f"Features of {n} line drawings (8 different ones)"
     else:
-        batch, settings = np.random.default_rng(0).normal(size=(n, 5000, 3)), {"n_quantiles": 1000}
+        batch, settings = np.random.default_rng(0).normal(size=(n, CLOUD_SIZE, 3)), {"n_quantiles": 1000}
         name, what = f"two threads, {n} clouds", f"Features of {n} clouds of 5000 points in R^3 (1000 quantiles)"
     calls = [partial(nrcdt.NRCDT(space, n_jobs=k, **settings).fit(batch).transform, batch) for k in (2, 1)]
     what += " on two threads (ours) against one (theirs)."
@@ -393,10 +304,10 @@ def scaling(sizes, call_for, quick, name, what, **extra):
 
 def scaling_ink(quick):
     shares = (0.01, 0.1, 0.3, 1.0) if quick else (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
-    transform = nrcdt.NRCDT(n_radii=N_RADII).fit(random_ink(100)[np.newaxis])
+    transform = nrcdt.NRCDT(n_radii=N_RADII).fit(random_ink(100, SIZE)[np.newaxis])
 
     def call_for(n_inked):
-        return partial(transform.transform, random_ink(n_inked)[np.newaxis])
+        return partial(transform.transform, random_ink(n_inked, SIZE)[np.newaxis])
 
     what = "Time for the features of a 256 x 256 image against its inked pixels"
     sizes = [round(share * SIZE * SIZE) for share in shares]
@@ -404,7 +315,7 @@ def scaling_ink(quick):
 
 
 def scaling_directions(quick):
-    images = line_drawings(1)
+    images = line_drawings(1, SIZE)
     sizes = [32, 128, 512, 1024] if quick else [32, 64, 128, 256, 512, 1024]
 
     def call_for(n):
@@ -428,7 +339,7 @@ def resident_megabytes():
 
 def memory(n, quick):
     """Peak while transforming, less what was resident before; an older peak can only make the number larger."""
-    different = np.rint(255 * line_drawings(8)).astype(np.uint8)
+    different = np.rint(255 * line_drawings(8, SIZE)).astype(np.uint8)
     images = np.empty((n, SIZE, SIZE), np.uint8)
     for i in range(n):
         images[i] = different[i % len(different)]
@@ -514,5 +425,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent))
     main()

@@ -6,9 +6,6 @@ line, the addition of line drawings, and the first paint of the page in Chromium
 catalogue.json and the table that the documentation includes.
 """
 
-import argparse
-import io
-import json
 import re
 import shutil
 import subprocess
@@ -16,12 +13,14 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-import httpx
 import numpy as np
 from PIL import Image
 
+from inputs import photo
+from machine import command_line, machine_facts, write
 from nrcdt.catalogue.importers import listed
 from nrcdt.catalogue.ingest import add
 from nrcdt.catalogue.intake import Settings, prepare
@@ -29,35 +28,18 @@ from nrcdt.catalogue.ranking import Search, query_of
 from nrcdt.catalogue.store import Store
 from nrcdt.catalogue.synthetic import generate
 from nrcdt.catalogue.workers import Workers
-from nrcdt.datasets import distorted, photograph, watermarks
-from run import machine_facts
+from nrcdt.datasets import distorted, watermarks
+from nrcdt.tables import markdown_table
+from timing import Stopwatch, seconds
 
-PHOTO = (1224, 1632)
 REPEATS = 7
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
-
-
-def photo():
-    """A simulated photograph of two megapixels, as JPEG."""
-    drawing = watermarks(3)[0][2]
-    copy = distorted(drawing[np.newaxis], 1, random_state=2, shift=(-5, 5))[0][0]
-    sheet = np.zeros(PHOTO)
-    large = Image.fromarray(copy).resize((1200, 1200), Image.Resampling.BICUBIC)
-    sheet[12:1212, 200:1400] = np.clip(np.asarray(large), 0, 1)
-    picture = photograph(sheet[np.newaxis], "all", random_state=2)[0]
-    file = io.BytesIO()
-    Image.fromarray(np.rint(255 * picture).astype(np.uint8)).save(file, "JPEG", quality=90)
-    return file.getvalue()
 
 
 def timed(action, repeats):
     """Times of an action in milliseconds, after one that does not count."""
     action()
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        action()
-        times.append(1e3 * (time.perf_counter() - began))
+    times = [1e3 * seconds(action) for _ in range(repeats)]
     return {"median_ms": float(np.median(times)), "worst_ms": float(max(times)), "repeats": repeats}
 
 
@@ -78,6 +60,8 @@ def ask(client, data):
 
 
 def through_the_server(path, data, repeats):
+    import httpx
+
     with served(path) as address:
         headers = {"Origin": address.rstrip("/")}
         with httpx.Client(base_url=address, headers=headers, timeout=300) as client:
@@ -113,21 +97,18 @@ def first_paint(address):
 
 def search_alone(path, data, repeats, n_registered):
     with Store(path, readonly=True) as catalogue:
-        began = time.perf_counter()
-        search = Search(catalogue)
-        search.index.held()
-        loading = time.perf_counter() - began
+        with Stopwatch() as watch:
+            search = Search(catalogue)
+            search.index.held()
         query = query_of(prepare(data))
         found = timed(lambda: search.query(query, n_registered=n_registered), repeats)
-    return found | {"loading_s": loading}
+    return found | {"loading_s": watch.seconds}
 
 
-def command_line(path, data, folder):
+def cold_query(path, data, folder):
     (folder / "photo.jpg").write_bytes(data)
-    began = time.perf_counter()
     command = [sys.executable, "-m", "nrcdt", "catalogue", "query", str(path), str(folder / "photo.jpg")]
-    subprocess.run(command, check=True, capture_output=True)
-    return time.perf_counter() - began
+    return seconds(partial(subprocess.run, command, check=True, capture_output=True))
 
 
 def adding(folder, n_drawings):
@@ -142,21 +123,18 @@ def adding(folder, n_drawings):
     for name, settings in (("drawings", Settings(ink=False)), ("photographs", Settings())):
         with Workers(1) as workers, Store(folder / f"{name}.db", create=True) as catalogue:
             workers.prepare((motif / f"{n}.png").read_bytes(), settings)
-            began = time.perf_counter()
-            count = add(catalogue, listed(folder / "scans"), settings, workers, report=print)
-            rates[name] = count.added / (time.perf_counter() - began)
+            with Stopwatch() as watch:
+                count = add(catalogue, listed(folder / "scans"), settings, workers, report=print)
+            rates[name] = count.added / watch.seconds
             assert count.added == n_drawings
     return rates
 
 
 def measure(sizes, repeats, million):
     data = photo()
-    began = time.perf_counter()
-    prepare(data)
-    prepare(data)
     results = {"machine": machine_facts(), "photo_bytes": len(data), "sizes": {}}
     results["prepare"] = timed(lambda: prepare(data), repeats)
-    print("prepare", results["prepare"], time.perf_counter() - began, flush=True)
+    print("prepare", results["prepare"], flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         results["added_per_second"] = adding(folder, 64 * repeats)
@@ -167,7 +145,7 @@ def measure(sizes, repeats, million):
             server, paint = through_the_server(path, data, repeats)
             row = {"server": server, "first_paint_ms": paint, "megabytes": path.stat().st_size / 1e6}
             row["search"] = search_alone(path, data, repeats, 50)
-            row["command_line_s"] = command_line(path, data, folder)
+            row["command_line_s"] = cold_query(path, data, folder)
             results["sizes"][n_marks] = row
             print(n_marks, row, flush=True)
             path.unlink()
@@ -183,38 +161,38 @@ def measure(sizes, repeats, million):
 def table(results):
     prepared = results["prepare"]["median_ms"]
     rates = results["added_per_second"]
-    lines = ["| what | measured | wanted |", "|---|---|---|"]
+    rows = []
     for n_marks, row in results["sizes"].items():
         if "server" in row:
             server = row["server"]["median_ms"]
-            lines.append(f"| query through the server, {int(n_marks):,} marks | {server:.0f} ms | under 1000 ms |")
-            lines.append(f"| the same, cold command line | {row['command_line_s']:.1f} s | |")
+            rows.append((f"query through the server, {int(n_marks):,} marks", f"{server:.0f} ms", "under 1000 ms"))
+            rows.append(("the same, cold command line", f"{row['command_line_s']:.1f} s", ""))
             if row["first_paint_ms"] is not None:
                 paint = row["first_paint_ms"]
-                lines.append(f"| first paint of the page in an open tab | {paint['open_tab']:.0f} ms | under 300 ms |")
-                lines.append(f"| the same, in a tab that is just being opened | {paint['new_tab']:.0f} ms | |")
+                rows.append(("first paint of the page in an open tab", f"{paint['open_tab']:.0f} ms", "under 300 ms"))
+                rows.append(("the same, in a tab that is just being opened", f"{paint['new_tab']:.0f} ms", ""))
         else:
             total = row["search"]["median_ms"] + prepared
-            lines.append(f"| query among {n_marks} marks | {total:.0f} ms | under 3000 ms |")
-            lines.append(f"| loading its features, once | {row['search']['loading_s']:.1f} s | |")
-    lines.append(f"| of that, two megapixels to ink and features | {prepared:.0f} ms | |")
-    lines.append(f"| clean drawings added per second and core | {rates['drawings']:.0f} | at least 50 |")
-    lines.append(f"| the same, cleaned like photographs | {rates['photographs']:.0f} | at least 50 |")
-    return "\n".join(lines) + "\n"
+            rows.append((f"query among {n_marks} marks", f"{total:.0f} ms", "under 3000 ms"))
+            rows.append(("loading its features, once", f"{row['search']['loading_s']:.1f} s", ""))
+    rows.append(("of that, two megapixels to ink and features", f"{prepared:.0f} ms", ""))
+    rows.append(("clean drawings added per second and core", f"{rates['drawings']:.0f}", "at least 50"))
+    rows.append(("the same, cleaned like photographs", f"{rates['photographs']:.0f}", "at least 50"))
+    return markdown_table(["what", "measured", "wanted"], rows) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("nrcdt-bench"))
-    parser.add_argument("--quick", action="store_true", help="small catalogues, few repeats")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    sizes, million, repeats = ([300], 3000, 2) if options.quick else ([1000, 100_000], 1_000_000, REPEATS)
+def written(results):
+    """The text that the documentation includes, by file name."""
+    return {"catalogue_table.md": table(results)}
+
+
+def main(out, quick):
+    sizes, million, repeats = ([8], 16, 1) if quick else ([1000, 100_000], 1_000_000, REPEATS)
     results = measure(sizes, repeats, million)
-    (options.out / "catalogue.json").write_text(json.dumps(results, indent=1))
-    (options.out / "catalogue_table.md").write_text(table(results))
+    write(out, {"catalogue.json": results, **written(results)})
     print(table(results))
 
 
 if __name__ == "__main__":
-    main()
+    arguments = command_line(__doc__, Path("nrcdt-bench")).parse_args()
+    main(arguments.out, arguments.quick)

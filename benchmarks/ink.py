@@ -7,28 +7,27 @@ and the largest overlap wins. Seeds are not those the room was built with. Times
 Writes ink.json and ink_table.md.
 """
 
-import argparse
-import json
-import os
-import time
+from contextlib import suppress
 from pathlib import Path
 
-for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(limit, "1")
+import numpy as np
+from scipy.ndimage import zoom
+from scipy.spatial.distance import cdist
+from threadpoolctl import threadpool_limits
 
-import numpy as np  # noqa: E402
-from scipy.ndimage import zoom  # noqa: E402
-from scipy.spatial.distance import cdist  # noqa: E402
-
-from nrcdt import NRCDT  # noqa: E402
-from nrcdt.datasets import data_folder, distorted, photograph, watermarks  # noqa: E402
-from nrcdt.datasets.affine import eight_bits  # noqa: E402
-from nrcdt.datasets.synthetic import MOTIFS, arc, both, circle, curve, draw, line, star  # noqa: E402
-from nrcdt.files import read_picture  # noqa: E402
-from nrcdt.ink import find_ink  # noqa: E402
-from nrcdt.registration import register  # noqa: E402
+from machine import command_line, write
+from nrcdt import NRCDT
+from nrcdt.datasets import data_folder, distorted, photograph, watermarks
+from nrcdt.datasets.affine import eight_bits
+from nrcdt.datasets.synthetic import MOTIFS, arc, both, circle, curve, draw, line, star
+from nrcdt.files import read_picture
+from nrcdt.ink import find_ink
+from nrcdt.registration import register
+from nrcdt.tables import markdown_table
+from timing import Stopwatch
 
 SEEDS = (9001, 9002, 9003, 9004, 9005)
+SIZES = (256, 1024, 2048, 3000)
 ANY_TILT = (-90.0, 90.0)
 # Row of the table: disturbance, tilt of the sheet, what is wanted of the nearest template and of the verified one.
 ROWS = {
@@ -186,12 +185,10 @@ def pictures(templates, disturbance, tilt, seed, n_pictures):
 
 def inked(picture):
     """Ink and processor time; an empty image where nothing was found."""
-    began = time.thread_time()
-    try:
+    image = np.zeros(picture.shape, np.float32)
+    with Stopwatch() as watch, suppress(ValueError):
         image = find_ink(picture).image
-    except ValueError:
-        image = np.zeros(picture.shape, np.float32)
-    return image, time.thread_time() - began
+    return image, watch.busy
 
 
 def measure(name, templates, seeds, n_pictures):
@@ -222,16 +219,20 @@ def measure(name, templates, seeds, n_pictures):
 
 
 def table(results):
-    columns = list(results[0])
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(str(result[key]) for key in columns) + " |" for result in results]
-    return "\n".join(lines) + "\n"
+    return markdown_table(list(results[0]), [list(map(str, result.values())) for result in results]) + "\n"
 
 
-def sizes():
+def written(found):
+    """The text that the documentation includes, by file name."""
+    parts = [f"{name}, {n} templates\n\n{table(found[name])}\n" for name, n in found["templates"].items()]
+    parts += [table(found["sizes"])] if "sizes" in found else []
+    return {"ink_table.md": "".join(parts)}
+
+
+def sizes(sides):
     """Processor times for larger pictures."""
     drawing = motifs()[0][:1]
-    for side in (256, 1024, 2048, 3000):
+    for side in sides:
         large = np.clip(zoom(drawing, (1, side / 256, side / 256), order=1), 0, 1)
         picture = photograph(large, "laid_lines", random_state=1)[0]
         times = [inked(picture)[1] for _ in range(3)]
@@ -243,11 +244,11 @@ def sizes():
 
 
 def main(out, quick, data, rows, n_pictures):
-    seeds, n_pictures = (SEEDS[:1], 30) if quick else (SEEDS, n_pictures)
-    sets = {"motifs": motifs()[0]}
+    seeds, n_pictures, n_templates = (SEEDS[:1], 4, 6) if quick else (SEEDS, n_pictures, 30)
+    sets = {"motifs": motifs()[0][:n_templates]}
     if data and (Path(data) / "watermarks").is_dir():
-        sets["tracings"] = tracings(Path(data) / "watermarks")
-    results, text = {}, ""
+        sets["tracings"] = tracings(Path(data) / "watermarks")[:n_templates]
+    results = {"templates": {name: len(images) for name, images in sets.items()}}
     for name, images in sets.items():
         templates = Templates(images)
         inked(images[0])  # compiled kernels are loaded
@@ -255,21 +256,16 @@ def main(out, quick, data, rows, n_pictures):
         for row in rows or ROWS:
             results[name].append(measure(row, templates, seeds, n_pictures))
             print(name, results[name][-1], flush=True)
-        text += f"{name}, {len(images)} templates\n\n{table(results[name])}\n"
-    if not rows and not quick:
-        results["sizes"] = list(sizes())
-        text += table(results["sizes"])
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "ink.json").write_text(json.dumps(results, indent=1) + "\n")
-    (out / "ink_table.md").write_text(text)
+    if not rows:
+        results["sizes"] = list(sizes((256,) if quick else SIZES))
+    write(out, {"ink.json": results, **written(results)})
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("nrcdt-ink"))
-    parser.add_argument("--quick", action="store_true")
+    parser = command_line(__doc__, Path("nrcdt-ink"))
     parser.add_argument("--data", type=Path, default=data_folder())
     parser.add_argument("--rows", nargs="*", choices=list(ROWS))
     parser.add_argument("--pictures", type=int, default=240, help="per row and seed")
     arguments = parser.parse_args()
-    main(arguments.out, arguments.quick, arguments.data, arguments.rows, arguments.pictures)
+    with threadpool_limits(1):
+        main(arguments.out, arguments.quick, arguments.data, arguments.rows, arguments.pictures)

@@ -1,7 +1,6 @@
 """The methods that are compared: features of ours and of the paper, peers, and distances that know no features."""
 
 import importlib.util
-import time
 from functools import partial
 
 import numpy as np
@@ -10,6 +9,7 @@ from nrcdt import NRCDT, RCDT
 from nrcdt.aggregate import AGGREGATIONS
 from nrcdt.baselines import affine_moments
 from nrcdt.distances import AlignedMetric, aligned
+from timing import Stopwatch
 
 N_DIRECTIONS, N_QUANTILES = 128, 128
 PAPER = ("max", "abs_max", "abs_min", "abs_range", "range", "tv")
@@ -117,13 +117,12 @@ def aligned_distances(gallery, queries, **options):
     """Distances by `aligned`; its two halves are timed through the metric, which does them one after the other."""
     items = [*gallery, *queries]
     sizes = {"n_directions": ALIGNED_SIZE, "n_quantiles": ALIGNED_SIZE}
-    began = time.perf_counter()
-    rows = RCDT(frame="whitened", **sizes).fit_transform(items)
-    middle = time.perf_counter()
-    AlignedMetric(**sizes, **options).pairwise(rows[len(gallery) :], rows[: len(gallery)])
-    ended = time.perf_counter()
+    with Stopwatch() as describing:
+        rows = RCDT(frame="whitened", **sizes).fit_transform(items)
+    with Stopwatch() as comparing:
+        AlignedMetric(**sizes, **options).pairwise(rows[len(gallery) :], rows[: len(gallery)])
     distances = aligned(list(queries), list(gallery), **sizes, **options)
-    return distances, (middle - began) / len(items), (ended - middle) / distances.size, rows.shape[1]
+    return distances, describing.seconds / len(items), comparing.seconds / distances.size, rows.shape[1]
 
 
 def sift_distances(gallery, queries):
@@ -131,12 +130,12 @@ def sift_distances(gallery, queries):
     import cv2
 
     sift, matcher = cv2.SIFT_create(), cv2.BFMatcher()
-    began = time.perf_counter()
-    found = [[sift.detectAndCompute(_picture(image), None) for image in images] for images in (gallery, queries)]
-    middle = time.perf_counter()
-    matches = np.array([[_inliers(cv2, matcher, one, other) for other in found[0]] for one in found[1]])
-    ended = time.perf_counter()
-    return -matches, (middle - began) / (len(gallery) + len(queries)), (ended - middle) / matches.size, None
+    with Stopwatch() as describing:
+        found = [[sift.detectAndCompute(_picture(image), None) for image in images] for images in (gallery, queries)]
+    with Stopwatch() as comparing:
+        matches = np.array([[_inliers(cv2, matcher, one, other) for other in found[0]] for one in found[1]])
+    n_items = len(gallery) + len(queries)
+    return -matches, describing.seconds / n_items, comparing.seconds / matches.size, None
 
 
 def _picture(image):

@@ -68,7 +68,7 @@ def moved(images, seed, **ranges):
 
 def synthetic(quick):
     n = 2 if quick else 6
-    drawings = watermarks(16)[0]
+    drawings = watermarks(4 if quick else 16)[0]
     copies, labels = distorted(drawings, n, random_state=0)
     yield templates(
         "watermarks", "16 synthetic watermarks, affine copies, mirrored or not", "image", drawings, copies, labels
@@ -79,7 +79,7 @@ def synthetic(quick):
         "gaps": ("with 3 gaps of 4 pixels each", bars(copies, 3, 4, random_state=0)),
         "veil": ("under a veil of 0.2 % grey", 0.998 * copies + 0.002),
     }
-    for name, (what, images) in changed.items():
+    for name, (what, images) in list(changed.items())[: 1 if quick else None]:
         yield templates(f"watermarks, {name}", f"the same, {what}", "image", drawings, images, labels)
     symbols = academic(n)
     yield templates("academic", "the paper's academic set", "image", symbols.templates, symbols.samples, symbols.labels)
@@ -87,7 +87,7 @@ def synthetic(quick):
     yield templates(
         "polygon", "the paper's polygon set (our drawings)", "image", shapes.templates, shapes.samples, shapes.labels
     )
-    digits = linmnist(20 if quick else 60)
+    digits = linmnist(8 if quick else 60)
     yield one_shot("LinMNIST", "digits 1, 5, 7, five training samples each", "image", digits.samples, digits.labels, 5)
 
 
@@ -160,11 +160,13 @@ def problems(quick):
 
 def training_problems(quick):
     """Problems with several training samples per class."""
-    digits = linmnist(20 if quick else 60)
+    digits = linmnist(8 if quick else 60)
     for n_train in (5,) if quick else (5, 25):
         what = f"digits 1, 5, 7, {n_train} training samples each"
         yield one_shot(f"LinMNIST, {n_train}", what, "image", digits.samples, digits.labels, n_train)
-    copies, labels = distorted(watermarks(10, size=128)[0], 12 if quick else 40, random_state=0, shift=(-10, 10))
+    copies, labels = distorted(
+        watermarks(4 if quick else 10, size=128)[0], 8 if quick else 40, random_state=0, shift=(-10, 10)
+    )
     copies = salt(elastic(copies, random_state=1), 2, 1.0, random_state=2)
     for n_train in (5,) if quick else (5, 25):
         what = f"10 synthetic watermarks, affine copies in waves and with 2 specks, {n_train} training samples each"

@@ -6,24 +6,20 @@ before ink was added or taken away. Where NRCDT_DATA has it: furniture in space.
 features included. Writes registration.json and the tables that the documentation includes.
 """
 
-import argparse
-import json
-import os
-import time
 from pathlib import Path
 
-for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(limit, "1")
+import numpy as np
+from threadpoolctl import threadpool_limits
 
-import numpy as np  # noqa: E402
-
-from nrcdt.datasets import load_furniture, random_affine, random_affine_3d, sticks, warp, watermarks  # noqa: E402
-from nrcdt.datasets.registry import locate  # noqa: E402
-from nrcdt.frames import whitening  # noqa: E402
-from nrcdt.measures import Cloud  # noqa: E402
-from nrcdt.registration import overlap, register  # noqa: E402
-from nrcdt.registration.spatial import spatial_candidates  # noqa: E402
-from run import machine_facts  # noqa: E402
+from machine import command_line, machine_facts, write
+from nrcdt.datasets import load_furniture, random_affine, random_affine_3d, sticks, warp, watermarks
+from nrcdt.datasets.registry import locate
+from nrcdt.frames import whitening
+from nrcdt.measures import Cloud
+from nrcdt.registration import overlap, register
+from nrcdt.registration.spatial import spatial_candidates
+from nrcdt.tables import markdown_table
+from timing import Stopwatch
 
 REPEATS = 3  # other programs on the machine only ever make a run slower
 FAILED = 0.7
@@ -75,9 +71,9 @@ def measure(name, found, wanted, refine=False):
     for template, seen, copy in found:
         runs = []
         for _ in range(REPEATS):
-            began, worked = time.perf_counter(), time.thread_time()
-            matrix = register(template, seen, refine=refine).matrix
-            runs.append((time.perf_counter() - began, time.thread_time() - worked))
+            with Stopwatch() as watch:
+                matrix = register(template, seen, refine=refine).matrix
+            runs.append((watch.seconds, watch.busy))
         seconds.append(min(run[0] for run in runs))
         busy.append(min(run[1] for run in runs))
         overlaps.append(overlap(template, copy, matrix))
@@ -95,7 +91,7 @@ def measure(name, found, wanted, refine=False):
 
 
 def plane(quick):
-    n = 32 if quick else 600
+    n = 2 if quick else 600
     register(*next(pairs(1))[:2], refine=True)  # compiled kernels are loaded
     yield measure("affine copies", pairs(n), {"overlap": 0.97, "5th percentile": 0.95, "failures": 0, "ms": 3})
     yield measure("affine copies, refined", pairs(n), {}, refine=True)
@@ -114,9 +110,9 @@ def space(quick):
         matrix, shift = random_affine_3d(rng)
         matrix = matrix @ np.diag([-1.0, 1.0, 1.0]) if i % 2 else matrix
         copy = rng.permutation(cloud @ matrix.T + shift)
-        began = time.perf_counter()
-        found = register(cloud, copy, "euclidean").matrix
-        seconds.append(time.perf_counter() - began)
+        with Stopwatch() as watch:
+            found = register(cloud, copy, "euclidean").matrix
+        seconds.append(watch.seconds)
         off.append(errors(found[:, :3], matrix))
         lopsided.append(bool(second_best(cloud) > CLEARLY))
     for name, chosen in (("all shapes", np.full(len(off), True)), ("asymmetric shapes", np.array(lopsided))):
@@ -174,27 +170,27 @@ def plane_table(results):
         "of the processor",
         "asked for",
     ]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * 5 + "---|"]
+    rows = []
     for one in results:
         wanted = ", ".join(f"{name} {bound:g}" for name, bound in one["wanted"].items())
         verdict = f"**missed: {', '.join(missed(one))}**" if missed(one) else "reached"
         failures = "" if "overlap, at most" in one["wanted"] else str(one["failures"])
         cells = [f"{one['overlap']:.3f}", f"{one['5th percentile']:.3f}", failures]
         cells += [f"{one['ms']:.1f}", f"{one['ms of the processor']:.1f}", f"{wanted}: {verdict}" if wanted else ""]
-        lines.append("| " + " | ".join([one["case"], *cells]) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append([one["case"], *cells])
+    return markdown_table(head, rows, right=range(1, 6)) + "\n"
 
 
 def space_table(results):
     head = ["clouds in space", "pairs", "within 1 degree and 1 %", "degrees off: median, most"]
     head += ["per cent of scale off: median, most", "ms per pair"]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * 5]
+    rows = []
     for one in results:
         angles = f"{one['degrees off, median']:.3f}, {one['degrees off, most']:.3f}"
         scales = f"{100 * one['scale off, median']:.3f}, {100 * one['scale off, most']:.3f}"
         cells = [str(one["pairs"]), str(one["within 1 degree and 1 %"]), angles, scales, f"{one['ms']:.0f}"]
-        lines.append("| " + " | ".join([one["case"], *cells]) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append([one["case"], *cells])
+    return markdown_table(head, rows, right=range(1, 6)) + "\n"
 
 
 def written(found):
@@ -211,20 +207,14 @@ def written(found):
 
 
 def main(out, quick):
-    began = time.perf_counter()
-    found = {"plane": list(plane(quick))}
-    if locate("furniture"):
-        found["space"] = list(space(quick))
-    found |= {"minutes": round((time.perf_counter() - began) / 60, 1), "machine": machine_facts()}
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "registration.json").write_text(json.dumps(found, indent=1) + "\n")
-    for name, text in written(found).items():
-        (out / name).write_text(text)
+    with Stopwatch() as watch, threadpool_limits(1):
+        found = {"plane": list(plane(quick))}
+        if locate("furniture"):
+            found["space"] = list(space(quick))
+    found |= {"minutes": round(watch.seconds / 60, 1), "machine": machine_facts()}
+    write(out, {"registration.json": found, **written(found)})
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("nrcdt-beyond"))
-    parser.add_argument("--quick", action="store_true", help="fewer pairs; not for quoting")
-    arguments = parser.parse_args()
+    arguments = command_line(__doc__, Path("nrcdt-beyond")).parse_args()
     main(arguments.out, arguments.quick)

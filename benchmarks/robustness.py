@@ -4,14 +4,14 @@ Nearest template, one clean template per class. In the plane: 16 synthetic water
 space: furniture under random affine maps, where NRCDT_DATA has it. Writes robustness.json and a picture for each.
 """
 
-import argparse
-import json
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 from sklearn.metrics import pairwise_distances_argmin
+from threadpoolctl import threadpool_limits
 
+from machine import command_line, write
 from methods import PAPER, title
 from nrcdt import AGGREGATIONS, NRCDT
 from nrcdt.datasets import bars, distorted, distorted_clouds, elastic, load_furniture, salt, watermarks
@@ -25,7 +25,7 @@ SETTINGS = {"frame": "whitened", "n_directions": 128, "n_quantiles": 128, "n_job
 
 def planar(quick):
     """Yield name, unit, and pairs of strength and disturbed images."""
-    templates = watermarks(16, size=128)[0]
+    templates = watermarks(4 if quick else 16, size=128)[0]
     copies, labels = distorted(templates, 1 if quick else 5, random_state=0, shift=(-8, 8))
     changes = {
         ("specks", "number of specks"): ((0, 1, 2, 4, 8), lambda n: salt(copies, n, 1.0, random_state=0)),
@@ -39,7 +39,7 @@ def planar(quick):
 
 def spatial(quick):
     """Yield the same for clouds; every disturbance acts on the affine copy."""
-    templates = load_furniture().samples[:: 4 if quick else 2]
+    templates = load_furniture().samples[:: 16 if quick else 2]
     copies, labels = distorted_clouds(templates, 1 if quick else 3, random_state=0)
     changes = {
         ("jitter", "noise, in spreads of the shape"): ((0, 0.01, 0.02, 0.05, 0.1), jitter),
@@ -124,22 +124,21 @@ def picture(panels):
 
 
 def main(out, quick):
-    out.mkdir(parents=True, exist_ok=True)
-    found = {}
+    found, pictures = {}, {}
     for name, space, make in (("plane", "image", planar), ("space", "euclidean", spatial)):
         if space == "euclidean" and locate("furniture") is None:
             continue
         found[name] = []
         for problem in make(quick):
-            found[name].append(curves(space, problem))
+            with threadpool_limits(1):
+                found[name].append(curves(space, problem))
             print(name, problem[0], flush=True)
-        picture(found[name]).savefig(out / f"robustness_{name}.png", dpi=110)
-    (out / "robustness.json").write_text(json.dumps(found, indent=1) + "\n")
+        pictures[f"robustness_{name}.png"] = picture(found[name])
+    write(out, {"robustness.json": found})
+    for name, figure in pictures.items():
+        figure.savefig(out / name, dpi=110)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("nrcdt-beyond"))
-    parser.add_argument("--quick", action="store_true")
-    arguments = parser.parse_args()
+    arguments = command_line(__doc__, Path("nrcdt-beyond")).parse_args()
     main(arguments.out, arguments.quick)

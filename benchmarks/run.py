@@ -5,35 +5,17 @@ third from process to process; the one with the median ratio counts. Three files
 everything measured, performance_table.md, and scaling.png.
 """
 
-import argparse
-import importlib.metadata
 import importlib.util
-import json
-import os
-import platform
-import subprocess
-import sys
 from pathlib import Path
 
+from cases import CASES
+from machine import available_cores, command_line, machine_facts, printed_by, write
+from nrcdt.tables import markdown_table
+
 HERE = Path(__file__).resolve().parent
-THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-PACKAGES = ("nrcdt", "numpy", "numba", "scipy", "scikit-learn", "astra-toolbox", "scikit-image")
 N_PROCESSES = 3
 QUICK_NOTE = "A quick run, with few repeats: it shows that everything works, and is not for quoting."
 HEADERS = ("case", "ours", "theirs", "ratio", "wanted", "met")
-
-
-def load_cases():
-    """Return the table of cases; the folder need not be part of a package."""
-    if str(HERE) not in sys.path:
-        sys.path.insert(0, str(HERE))
-    from cases import CASES
-
-    return CASES
-
-
-def available_cores():
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def reason_to_skip(case):
@@ -46,12 +28,7 @@ def reason_to_skip(case):
 
 def run_case(name, quick):
     """Measure one case in a fresh process that is allowed one thread."""
-    command = [sys.executable, str(HERE / "cases.py"), name] + ["--quick"] * quick
-    environment = os.environ | dict.fromkeys(THREAD_LIMITS, "1")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"the case {name} must finish; got this instead:\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return printed_by([str(HERE / "cases.py"), name] + ["--quick"] * quick)
 
 
 def median_run(name, quick):
@@ -68,10 +45,10 @@ def run_cases(quick, console):
     """Run all cases that can run here, with progress; say why others are left out."""
     from rich.progress import Progress
 
-    cases, results = load_cases(), []
+    results = []
     with Progress(console=console) as progress:
-        task = progress.add_task("", total=len(cases))
-        for name, case in cases.items():
+        task = progress.add_task("", total=len(CASES))
+        for name, case in CASES.items():
             progress.update(task, description=name)
             reason = reason_to_skip(case)
             if reason:
@@ -80,30 +57,6 @@ def run_cases(quick, console):
                 results.append(median_run(name, quick))
             progress.advance(task)
     return results
-
-
-def cpu_model():
-    """Name, architecture and whether there are 512-bit vectors, with which NumPy sorts much faster than without."""
-    from llvmlite import binding
-
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    model = models[0] if models else platform.processor() or platform.machine()
-    wide = "with" if binding.get_host_cpu_features().get("avx512f") else "without"
-    return f"{model}, {binding.get_host_cpu_name()} {wide} AVX-512"
-
-
-def machine_facts():
-    """CPU, cores and versions; nothing that tells whose machine it is."""
-    versions = {}
-    for package in PACKAGES:
-        try:
-            versions[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            versions[package] = None
-    facts = {"cpu": cpu_model(), "cores": available_cores(), "system": platform.system()}
-    return facts | {"python": platform.python_version(), "versions": versions}
 
 
 def quantity(value, unit):
@@ -156,8 +109,7 @@ def extra_sentence(result):
 def markdown(results, machine, quick):
     """The table, what each case is, and the machine it ran on."""
     lines = [f"**{QUICK_NOTE}**", ""] if quick else []
-    lines += [f"| {' | '.join(HEADERS)} |", "|---|---:|---:|---:|---:|---|"]
-    lines += [f"| {' | '.join(row(result))} |" for result in results]
+    lines.append(markdown_table(HEADERS, map(row, results), right=range(1, 5)))
     versions = ", ".join(f"{package} {version}" for package, version in machine["versions"].items() if version)
     lines += [
         "",
@@ -168,6 +120,11 @@ def markdown(results, machine, quick):
         extra = extra_sentence(result)
         lines.append(f"- **{result['name']}.** {result['what']}" + (f" ({extra})" if extra else ""))
     return "\n".join(lines) + "\n"
+
+
+def written(found):
+    """The text that the documentation includes, by file name."""
+    return {"performance_table.md": markdown(found["cases"], found["machine"], found["quick"])}
 
 
 def plot_panel(axes, result):
@@ -205,11 +162,9 @@ def main(out: Path, quick: bool) -> None:
     console = Console()
     if quick:
         console.print(QUICK_NOTE)
-    results, machine = run_cases(quick, console), machine_facts()
-    out.mkdir(parents=True, exist_ok=True)
-    everything = {"quick": quick, "machine": machine, "cases": results}
-    (out / "benchmarks.json").write_text(json.dumps(everything, indent=1) + "\n", encoding="utf-8")
-    (out / "performance_table.md").write_text(markdown(results, machine, quick), encoding="utf-8")
+    results = run_cases(quick, console)
+    everything = {"quick": quick, "machine": machine_facts(), "cases": results}
+    write(out, {"benchmarks.json": everything, **written(everything)})
     if importlib.util.find_spec("matplotlib"):
         plot_scaling(results, out / "scaling.png")
     else:
@@ -220,8 +175,5 @@ def main(out: Path, quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Measure nrcdt against its peers on this machine.")
-    parser.add_argument("--out", type=Path, default=default_out(), help="folder for the results")
-    parser.add_argument("--quick", action="store_true", help="about a minute; not for quoting")
-    arguments = parser.parse_args()
+    arguments = command_line(__doc__, default_out(), "about a minute; not for quoting").parse_args()
     main(arguments.out, arguments.quick)

@@ -1,5 +1,9 @@
 """Build the documentation: sphinx-build -W -b html docs build/html. Every page runs while it is built."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 from docutils.nodes import SkipNode
 from docutils.utils.math.latex2mathml import tex2mathml
 
@@ -45,5 +49,10 @@ def _block(self, node):
     raise SkipNode
 
 
+def _make_tables(app):
+    subprocess.run([sys.executable, Path(__file__).with_name("make_tables.py")], check=True)
+
+
 def setup(app):
+    app.connect("builder-inited", _make_tables)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

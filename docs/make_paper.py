@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from nrcdt.paper.outline import FILES
+from nrcdt.paper.summaries import FILES
 
 DOCS = Path(__file__).parent
 FOREIGN = ("dataset-abc", "dataset-watermarks", "dataset-animals", "dataset-faust", "clusters-faust", "curves-animals")

@@ -7,7 +7,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "nrcdt"
 FLOORS = [
-    {"errors", "arrays", "fingerprint"},
+    {"errors", "arrays", "fingerprint", "whole_files"},
+    {"pages"},
     {"kernels", "threads"},
     {"rasters"},
     {"measures"},

@@ -220,7 +220,7 @@ def test_json_and_page(tmp_path, found):
     assert numbers["classes"] == dict.fromkeys(found.classes, 1)
     assert len(numbers["trials"]) == 49
     assert numbers["pairs"][0]["verdict"] in ("overlap", "apart")
-    assert found.code.replace('"', "&quot;") in page
+    assert found.code.replace('"', "&#34;") in page
     assert headline(found) in page
     assert page.count("data:image/png;base64,") == 2
     assert page.count('class="chosen"') == 1
@@ -232,7 +232,7 @@ def test_pages_escape_names_and_do_without_matplotlib(twins, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     pairs = [pair._replace(first="<b>") for pair in twins.pairs]
     page = html_page(twins._replace(pairs=pairs))
-    assert "figures must have matplotlib; got none. Run pip install &#x27;nrcdt[plot]&#x27;." in page
+    assert "figures must have matplotlib; got none. Run pip install &#39;nrcdt[plot]&#39;." in page
     assert "<b>" not in page
     assert "mixed-up" in page
 

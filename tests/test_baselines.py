@@ -287,6 +287,7 @@ def test_without_pot(rng, monkeypatch):
     assert affine_moments(rng.random((1, 4, 4))).shape == (1, 4)
 
 
+@pytest.mark.slow
 def test_pot_is_loaded_on_first_use():
     code = "import sys, nrcdt.baselines; print('ot' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

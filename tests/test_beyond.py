@@ -1,6 +1,7 @@
 """New features converge to what they promise; the comparisons run, and write what the pages include."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,20 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import beyond
+import make_tables
+import methods
+import problems
+import registration
+import robustness
 from conftest import affine_map, cloud_of
 from nrcdt import NRCDT, nrcdt
 from nrcdt.aggregate import aggregate, bispectrum, find_aggregations, spectrum
 from nrcdt.directions import circle
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
-import beyond  # noqa: E402
-import methods  # noqa: E402
-import problems  # noqa: E402
-import registration  # noqa: E402
-import robustness  # noqa: E402
-
 EVEN = np.full(32, 1 / 32)
 
 
@@ -209,15 +208,34 @@ def test_what_is_left_between_two_maps():
     assert scale == pytest.approx(0.02)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The tables as they are made for the pages."""
+    folder = tmp_path_factory.mktemp("docs")
+    make_tables.main(folder)
+    return folder
+
+
 @pytest.mark.parametrize("part", ["beyond", "trained", "directions", "registration"])
-def test_the_pages_show_results_that_were_measured(part):
-    folder = ROOT / "docs" / "beyond"
-    stored = json.loads((folder / f"{part}.json").read_text())
+def test_the_pages_show_results_that_were_measured(part, made):
+    stored = json.loads((ROOT / "docs" / "beyond" / f"{part}.json").read_text())
     texts = registration.written(stored) if part == "registration" else beyond.written(part, stored)
     for name, text in texts.items():
-        assert (folder / name).read_text() == text
+        assert (made / "beyond" / name).read_text() == text
 
 
+def test_every_table_that_a_page_includes_is_made_and_every_one_that_is_made_is_included(made):
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
+    included = {name for page in pages for name in re.findall(r"^```\{include\} (\S+)$", page, re.MULTILINE)}
+    assert included == {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
+
+
+def test_no_table_is_stored_beside_its_numbers():
+    tracked = subprocess.run(["git", "ls-files", "docs"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    assert [name for name in tracked if name.endswith(".md") and name.count("/") > 1] == []
+
+
+@pytest.mark.slow
 def test_help():
     done = subprocess.run([sys.executable, ROOT / "benchmarks" / "beyond.py", "--help"], capture_output=True, text=True)
     assert done.returncode == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nrcdt.paper.cache import PACKAGE, Cache, code_digest, default_folder
+from nrcdt.whole_files import PART
 
 KEY = {"data": "abc", "n_directions": 16}
 
@@ -131,3 +132,12 @@ def test_parts_of_killed_runs_are_cleared_away(tmp_path):
     os.utime(old, (0, 0))
     Cache(tmp_path)
     assert list(tmp_path.iterdir()) == [new]
+
+
+def test_folders_that_killed_writers_leave_are_cleared_away(tmp_path):
+    old = tmp_path / f"a{PART}"
+    old.mkdir()
+    (old / "half.npz").touch()
+    os.utime(old, (0, 0))
+    Cache(tmp_path)
+    assert list(tmp_path.iterdir()) == []

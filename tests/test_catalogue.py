@@ -591,6 +591,7 @@ def put_all(catalogue, records):
             catalogue.put(record)
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing(catalogue, tmp_path):
     (pages,) = catalogue.rows("PRAGMA page_count")[0]
     catalogue.rows(f"PRAGMA max_page_count = {pages + 2}")

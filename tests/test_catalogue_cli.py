@@ -45,6 +45,7 @@ def path(folder):
     return folder / "marks.db"
 
 
+@pytest.mark.slow
 def test_adding_again_changes_nothing(path, folder):
     result = run("add", path, folder / "scans", "--drawing", "--jobs", 1)
     assert "0 added, 0 replaced, 24 unchanged, 1 failed" in result.output
@@ -75,6 +76,7 @@ def test_a_stranger_is_called_one(path, tmp_path):
     assert "Probably not in this collection" in result.output
 
 
+@pytest.mark.slow
 def test_filters_of_a_query(path, tmp_path):
     Image.fromarray(catalogues.paper(PAIRS[0][1])).save(tmp_path / "new.png")
     result = run("query", path, tmp_path / "new.png", "--drawing", "--motif", "crown")
@@ -139,6 +141,7 @@ def test_verify_names_damage_and_missing_files(path, tmp_path):
     assert "the features must be 288 finite numbers; got 3" in result.output
 
 
+@pytest.mark.slow
 def test_following_verify_mends_the_catalogue(path, tmp_path):
     copy = tmp_path / "a copy.db"
     run("backup", path, copy)
@@ -271,6 +274,7 @@ def test_merging_tells_what_is_contradictory(path, tmp_path):
     assert re.search(r"kept as it is: \w+ \(crown-0\): place is 'Basel' here and 'Bern' there", result.output)
 
 
+@pytest.mark.slow
 def test_eval_measures_what_it_says(path, tmp_path):
     result = run("eval", path, "--copies", 2, "-o", tmp_path / "eval.json")
     assert result.exit_code == 0, result.output
@@ -348,6 +352,7 @@ def test_averages():
     assert rows == [evaluation.Row("all", 2, (0.5, 0.5, 1.0), (1 / 8 + 1) / 2)]
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_nothing_is_lost(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         half_way = pool.map(lambda seed: kill_add.run(5, tmp_path / str(seed), seed), (0, 1))

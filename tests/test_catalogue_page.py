@@ -28,7 +28,7 @@ from nrcdt.catalogue.workers import Workers
 from nrcdt.datasets import distorted, watermarks
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")]
 
 N = 8
 TOKEN = "a-token-that-nobody-guesses"

@@ -32,7 +32,7 @@ from nrcdt.catalogue.recent import Recent
 from nrcdt.catalogue.store import Store
 from nrcdt.catalogue.web import create_app, pictures, server
 from nrcdt.catalogue.web.forms import MAX_CHOICES, MAX_FIELDS
-from nrcdt.catalogue.web.recent import Turns
+from nrcdt.catalogue.web.limits import QueryQueue
 from nrcdt.catalogue.web.security import HEADERS, MAX_FORM, MAX_UPLOAD
 from nrcdt.catalogue.workers import Workers
 from nrcdt.datasets import distorted, warp, watermarks
@@ -149,7 +149,7 @@ def test_filters_narrow_the_grid_and_the_export(client, query, n):
 
 
 def test_ink_and_pages_are_kept_with_the_filter(client, monkeypatch):
-    monkeypatch.setattr("nrcdt.catalogue.web.browse.PER_PAGE", 3)
+    monkeypatch.setattr("nrcdt.catalogue.web.mark_views.PER_PAGE", 3)
     page = client.get("/?method=tracing&show=ink&page=2")
     assert page.text.count('class="card"') == 1
     assert re.search(r'<img class="ink" src="/mark/\w+/ink.png\?v=', page.text)
@@ -271,7 +271,7 @@ def test_unknown_addresses_say_what_to_do(client, path):
 
 def test_a_failure_of_our_own_gives_nothing_away(catalogue, workers, monkeypatch):
     app = create_app(catalogue, workers)
-    monkeypatch.setattr(app.state.site, "facets", lambda: 1 / 0)
+    monkeypatch.setattr(app.state.session, "facets", lambda: 1 / 0)
     answer = TestClient(app, BASE, raise_server_exceptions=False).get("/")
     assert answer.status_code == 500
     assert "the page must not fail" in answer.text
@@ -401,8 +401,8 @@ def test_ink_that_overlaps_is_the_same_mark(client, folder):
 
 @pytest.mark.parametrize("found", [True, False, None])
 def test_the_heading_is_the_verdict_and_nothing_else(client, copy, found, monkeypatch):
-    monkeypatch.setattr("nrcdt.catalogue.web.site.in_collection", lambda *args, **more: found)
-    monkeypatch.setattr("nrcdt.catalogue.web.site.verdict", lambda *args, **more: "It is <as> said here.")
+    monkeypatch.setattr("nrcdt.catalogue.calibration.in_collection", lambda *args, **more: found)
+    monkeypatch.setattr("nrcdt.catalogue.calibration.verdict", lambda *args, **more: "It is <as> said here.")
     text = send(client, copy, method="tracing").text
     verdict = re.search(r'<div class="verdict.*?</div>', text, re.DOTALL)[0]
     assert re.search(r"<h1>\s*It is &lt;as&gt; said here\.\s*</h1>", verdict)
@@ -412,8 +412,8 @@ def test_the_heading_is_the_verdict_and_nothing_else(client, copy, found, monkey
 
 @pytest.mark.parametrize("found", [True, False, None])
 def test_doubtful_ink_is_said_above_the_verdict(client, copy, workers, found, monkeypatch):
-    monkeypatch.setattr("nrcdt.catalogue.web.site.in_collection", lambda *args, **more: found)
-    monkeypatch.setattr("nrcdt.catalogue.web.site.verdict", lambda *args, **more: "It is said here.")
+    monkeypatch.setattr("nrcdt.catalogue.calibration.in_collection", lambda *args, **more: found)
+    monkeypatch.setattr("nrcdt.catalogue.calibration.verdict", lambda *args, **more: "It is said here.")
     assert "ink is doubtful" not in send(client, copy).text
     prepared = workers.prepare(copy, Settings(ink=False))._replace(confidence=0.29)
     monkeypatch.setattr(workers, "prepare", lambda data, settings: prepared)
@@ -480,7 +480,7 @@ def test_only_the_last_queries_are_kept():
 
 def test_a_crowd_is_sent_away():
     async def crowd():
-        turns = Turns(1, 1)
+        turns = QueryQueue(1, 1)
         async with turns.place(), turns.place():
             with pytest.raises(HTTPException, match="at most 2 queries must run at once") as refused:
                 async with turns.place():
@@ -810,7 +810,7 @@ def test_a_port_that_is_taken_is_named(catalogue):
 
 def test_a_file_that_cannot_be_written_is_served_for_reading(catalogue, monkeypatch):
     def try_to_judge(app, listener):
-        served = app.state.site.catalogue
+        served = app.state.session.catalogue
         with pytest.raises(ValueError, match="the catalogue must be writable"):
             served.judge(uid_of(served, "mark 0"), uid_of(served, "mark 1"), "similar")
         said.append(listener.getsockname()[1])
@@ -823,6 +823,7 @@ def test_a_file_that_cannot_be_written_is_served_for_reading(catalogue, monkeypa
     assert said == [f"http://127.0.0.1:{said[1]}/", said[1]]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT for a child on Windows")
 def test_the_server_prints_its_address_answers_and_ends(catalogue):
     httpx = pytest.importorskip("httpx")
@@ -875,8 +876,9 @@ def test_a_map_that_went_wrong_gives_no_huge_sheet():
     assert laid.second[0, 0] > 1
 
 
+@pytest.mark.slow
 def test_the_style_sheet_has_the_colours_of_the_pictures():
-    from nrcdt.catalogue.web.render import STATIC
+    from nrcdt.pages import STATIC
 
     css = (STATIC / "style.css").read_text()
     assert "--first: #{:02x}{:02x}{:02x}".format(*pictures.FIRST) in css

@@ -302,6 +302,7 @@ def test_workers_have_given_up_their_rights(workers):
         assert {b"OMP_NUM_THREADS=1", b"NUMBA_NUM_THREADS=1"} <= set(environment)
 
 
+@pytest.mark.slow
 @LINUX
 def test_a_picture_that_needs_too_much_memory_is_refused():
     with Workers(1, memory=100_000_000) as workers:
@@ -311,6 +312,7 @@ def test_a_picture_that_needs_too_much_memory_is_refused():
         assert before.isdisjoint(workers._all)
 
 
+@pytest.mark.slow
 @POSIX
 def test_slow_and_dead_workers_are_replaced(drawings):
     with Workers(1, seconds=3) as workers:
@@ -419,6 +421,7 @@ def test_a_worker_that_talks_nonsense_is_replaced(workers, drawings, monkeypatch
     assert len(workers._all & before) == 1
 
 
+@pytest.mark.slow
 @LINUX
 def test_mutated_pictures_do_no_harm():
     ends = fuzz(200, seed=1)

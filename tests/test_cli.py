@@ -309,15 +309,15 @@ def test_demo_writes_a_page_that_needs_nothing_else(tmp_path):
 def test_demo_shows_wrong_answers_as_wrong():
     templates, names = watermarks(2, size=64)
     task = demo.Task(templates, names, templates, np.arange(2))
-    tiles = demo._sample_tiles(task, np.array([0, 0]))
+    tiles = demo.html_page(task, [demo.Result(demo.SHOWCASE, 1, 0.5, 1.0)], np.array([0, 0]))
     assert tiles.count('"tile right"') == 1
-    assert re.search(r'"tile wrong".*bull&#x27;s head<br>is crown', tiles)
+    assert re.search(r'"tile wrong".*bull&#39;s head<br>is crown', tiles)
 
 
 def test_demo_without_matplotlib_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert run("demo", "--out", tmp_path, "--classes", "1", "--samples", "1").exit_code == 0
-    assert "pip install &#x27;nrcdt[plot]&#x27;" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "pip install &#39;nrcdt[plot]&#39;" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
 def test_demo_refuses_too_many_classes(tmp_path):

@@ -14,6 +14,7 @@ CELLS = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTIL
 PAGES = sorted(page for page in DOCS.glob("*.md") if CELLS.search(page.read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 @pytest.mark.filterwarnings("ignore")
 def test_the_page_runs(page, monkeypatch):

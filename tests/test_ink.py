@@ -52,6 +52,7 @@ def segments(image, *places, half_width=1.2):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("disturbance", "tilt", "right", "alike"),
     [

@@ -227,12 +227,14 @@ def run_this_file(before, chosen, **environment):
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
 
 
+@pytest.mark.slow
 def test_no_kernel_leaves_its_arrays(tmp_path):
     """The compiler checks no bounds unless asked: ask once, on the shapes of this file."""
     chosen = "strip_sums or back_project or linear_quantiles or shadow or (quantiles and float64)"
     run_this_file("", chosen, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
 
 
+@pytest.mark.slow
 def test_registers_of_the_other_size(tmp_path):
     """Processors with and without AVX-512 sort alike."""
     other = "from nrcdt.kernels import vectors\nvectors.BYTES = 96 - vectors.BYTES"

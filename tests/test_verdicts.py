@@ -1,6 +1,6 @@
 import pytest
 
-from nrcdt.paper.results import (
+from nrcdt.paper.cells import (
     ADDED,
     AGREES,
     DIFFERS,
@@ -13,9 +13,9 @@ from nrcdt.paper.results import (
     Cell,
     Measurement,
     decisive,
+    describe_verdicts,
     held_by_splits,
     share_held,
-    summary,
     wanted_share_holds,
 )
 from nrcdt.paper.tables import TABLES, Number
@@ -103,22 +103,25 @@ def test_only_judged_features_with_enough_directions_decide():
     assert decisive(cells) == cells[:1]
     assert share_held(cells) == 1
     assert share_held(cells[1:]) is None
-    assert summary(cells) == "5 cells: 1 held, 1 not held, 1 agrees, 1 reported, 1 not run"
+    assert describe_verdicts(cells) == "5 cells: 1 held, 1 not held, 1 agrees, 1 reported, 1 not run"
 
 
 def test_what_the_paper_does_not_have_is_counted_apart():
     added = cell(ADDED, 64)._replace(printed=None, measured=0.1)
     assert decisive([cell(HELD, 16), added, added]) == [cell(HELD, 16)]
     assert share_held([added]) is None
-    assert summary([cell(HELD, 16), added, added]) == "1 cells: 1 held; 2 added"
-    assert summary([cell(HELD, 16), added, cell(OTHER_STARTS, None)]) == "1 cells: 1 held; 1 added; 1 other starts"
+    assert describe_verdicts([cell(HELD, 16), added, added]) == "1 cells: 1 held; 2 added"
+    assert (
+        describe_verdicts([cell(HELD, 16), added, cell(OTHER_STARTS, None)])
+        == "1 cells: 1 held; 1 added; 1 other starts"
+    )
 
 
 def test_the_rule_tells_every_slack_and_how_often_the_dataset_is_drawn():
     rule = " ".join(RULE.split())
     assert "the largest of twice the joint standard error, one sample, and one printed digit (0.001)" in rule
     assert f"by more than one printed digit ({LAST_DIGIT:.4f})" in rule
-    draws = {table.dataset: table.n_draws for table in TABLES.values() if table.task == "k-means"}
+    draws = {table.dataset: table.n_draws for table in TABLES.values() if table.experiment == "k-means"}
     assert draws == {"academic": N_SPLITS, "linmnist": N_SPLITS, "polygon": 5, "faust": 1}
     assert "the runs share the draws of the dataset evenly: 20 draws, but 5 of polygons and the one there is of" in rule
 

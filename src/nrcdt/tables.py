@@ -1,13 +1,11 @@
-"""Writing features to a table: one row per file, the first column its path."""
+"""Tables: features in a file, one row per sample, the first column its path; and texts in Markdown."""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
 import re
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import BinaryIO
@@ -16,6 +14,7 @@ import numpy as np
 
 from .errors import InputError
 from .slices import Array
+from .whole_files import whole_file
 
 
 def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str], features: Array) -> None:
@@ -39,7 +38,7 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
     >>> target.read_text().split()
     ['path,max_0,max_1', 'crown.png,0.5,0.25']
     """
-    path = Path(path).resolve()  # a link stays one
+    path = Path(path)
     check_target(path)
     if features.shape != (len(names), len(columns)):
         raise InputError(
@@ -50,19 +49,28 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
         )
     if len(set(columns)) < len(columns):
         raise InputError("columns", "be distinct", f"{len(columns) - len(set(columns))} repeated", "Rename them.")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as file:
+        with whole_file(path) as part, part.open("wb") as file:
             WRITERS[path.suffix.lower()](file, names, columns, features)
-        if path.exists():
-            shutil.copymode(path, part)
-        part.replace(path)
     except OSError as error:
         if error.errno is None:
             raise
         raise OSError(error.errno, f"the table must be written whole; got: {error.strerror}", str(path)) from error
-    finally:
-        part.unlink(missing_ok=True)
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Return a table in Markdown, its columns aligned left, or right by number.
+
+    Examples
+    --------
+    >>> print(markdown_table(["mark", "score"], [["crown", "0.5"]], right=[1]))
+    | mark | score |
+    |---|---:|
+    | crown | 0.5 |
+    """
+    rule = "|".join("---:" if i in right else "---" for i in range(len(head)))
+    lines = ["| " + " | ".join(line) + " |" for line in [head, *rows]]
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
 
 
 def check_target(path: Path | str) -> None:

@@ -52,6 +52,17 @@ CREATE TABLE judgements (
 """
 
 
+# What is wrong, by the code of an error of SQLite: the rule, what came instead, and the remedy.
+BUSY = "be free", "{}, which another program is writing", "Wait for it, then try again."
+RULES = {
+    sqlite3.SQLITE_BUSY: BUSY,
+    sqlite3.SQLITE_LOCKED: BUSY,
+    sqlite3.SQLITE_READONLY: ("be writable", "{}, which is read-only", "Copy it elsewhere or change its rights."),
+    sqlite3.SQLITE_CANTOPEN: ("be a file in a folder that exists and can be read", "{}", ""),
+}
+DAMAGED = "be a whole catalogue of nrcdt", "{}", "Go back to a backup, or see `verify`."
+
+
 @contextmanager
 def plain_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite into sentences for people."""
@@ -60,21 +71,12 @@ def plain_errors(path: Path) -> Iterator[None]:
     except sqlite3.IntegrityError:
         raise
     except sqlite3.DatabaseError as error:
-        raise ValueError(f"{_sentence(str(error), path)} ({error})") from None
-
-
-def _sentence(message: str, path: Path) -> str:
-    if "locked" in message or "busy" in message:
-        return f"the catalogue must be free; got {path}, which another program is writing. Wait for it, then try again."
-    if "full" in message:
-        return f"the disk of {path} must have space left; it is full. Make room and go on: nothing is lost."
-    if "readonly" in message or "read-only" in message:
-        return (
-            f"the catalogue must be writable; got {path}, which is read-only. Copy it elsewhere or change its rights."
-        )
-    if "unable to open" in message:
-        return f"the catalogue must be a file in a folder that exists and can be read; got {path}."
-    return f"the catalogue must be a whole catalogue of nrcdt; got {path}. Go back to a backup, or see `verify`."
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the detail, which the higher bits tell
+        if code == sqlite3.SQLITE_FULL:
+            sentence = f"the disk of {path} must have space left; it is full. Make room and go on: nothing is lost."
+            raise ValueError(f"{sentence} ({error})") from None
+        rule, got, remedy = RULES.get(code, DAMAGED)
+        raise InputError("the catalogue", rule, got.format(path), f"{remedy} ({error})".lstrip()) from None
 
 
 def _mode(path: Path, readonly: bool) -> str:

@@ -13,9 +13,9 @@ import numpy as np
 from ..datasets import distorted, photograph
 from ..registration import warp
 from ..slices import Array
+from ..whole_files import write_whole
 from .calibration import in_collection
 from .intake import prepare
-from .maintenance import write_whole
 from .model import Mark
 from .ranking import Search, ink_of, query_of, query_of_mark, write_ink
 

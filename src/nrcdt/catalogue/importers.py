@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import SUFFIXES
@@ -39,6 +39,7 @@ class Entry(NamedTuple):
     extra : further columns of the table, by their names
     mm_per_pixel : float, or None where the table has neither this nor a resolution in dpi
     remark : what could not be taken from the table, and why
+    data : the picture itself, where there is no file
     """
 
     path: Path
@@ -51,6 +52,7 @@ class Entry(NamedTuple):
     extra: dict[str, str] = {}  # noqa: RUF012
     mm_per_pixel: float | None = None
     remark: str = ""
+    data: bytes = b""
 
 
 class Problem(NamedTuple):
@@ -64,7 +66,7 @@ class Problem(NamedTuple):
     left_out: bool = False
 
 
-class _Refused(ValueError):
+class _Refused(InputError):
     """Why a file is not taken."""
 
 
@@ -120,7 +122,7 @@ def _in_folder(paths: Iterable[Path], folder: Path, root: Path) -> Iterator[Entr
         inside = path.relative_to(folder)
         try:
             if path.is_dir():
-                raise _Refused("the folder must not be a link; got one, which is not followed. Add what it leads to.")
+                raise _Refused("the folder", "not be a link", "one, which is not followed", "Add what it leads to.")
             yield Entry(taken.check([path]), path.stem, inside.parts[0] if len(inside.parts) > 1 else "")
         except _Refused as refused:
             other = path.suffix.lower() not in SUFFIXES["image"] and not path.is_dir()
@@ -156,11 +158,10 @@ def _entries(
     for line, row in rows:
         try:
             if row is None:
-                raise _Refused(
-                    f"the row must have cells of at most {csv.field_size_limit()} letters. Close its quotes."
-                )
+                limit = csv.field_size_limit()
+                raise _Refused("the row", f"have cells of at most {limit} letters", "more", "Close its quotes.")
             if len(row) > len(header):
-                raise _Refused(f"the row must have {len(header)} columns; got {len(row)}. Quote texts with separators.")
+                raise _Refused("the row", f"have {len(header)} columns", len(row), "Quote texts with separators.")
             cells = dict(enumerate(cell.strip() for cell in row))
             known = {field: cells.get(column, "") for field, column in columns.items()}
             path = taken.check(_candidates(known.pop("path"), source.parent, root))
@@ -200,7 +201,7 @@ def _columns(header: list[str]) -> dict[str, int]:
     return {field: names.index(name) for field, name in found.items() if name}
 
 
-def _entry(path: Path, known: dict[str, str], extra: dict[str, str]) -> Entry:
+def _entry(path: Path, known: dict[str, Any], extra: dict[str, str]) -> Entry:
     scales = {unit: known.pop(unit, "") for unit in ("mm_per_pixel", "dpi")}
     unit = "mm_per_pixel" if scales["mm_per_pixel"] else "dpi"
     mm_per_pixel, remark = None, ""
@@ -216,7 +217,7 @@ def _entry(path: Path, known: dict[str, str], extra: dict[str, str]) -> Entry:
 def _candidates(cell: str, *folders: Path) -> list[Path]:
     """Return where a file may be: as written, or with the separators of Windows turned round."""
     if not cell:
-        raise _Refused("path must name a file; got nothing. Fill the cell, or drop the row.")
+        raise _Refused("path", "name a file", "nothing", "Fill the cell, or drop the row.")
     return [folder / name for folder in folders for name in dict.fromkeys((cell, cell.replace("\\", "/")))]
 
 
@@ -231,20 +232,18 @@ class _Taken:
         """Return the first file that exists, resolved, or say why it is refused."""
         found = [path for path in map(_resolved, candidates) if path is not None]
         if not found:
-            raise _Refused(f"path must be an existing file; got {str(candidates[0])!r}. Check the spelling.")
+            raise _Refused("path", "be an existing file", repr(str(candidates[0])), "Check the spelling.")
         path = found[0]
         if _printable(path) != str(path):
-            raise _Refused(f"the name must be in UTF-8; got {_printable(path)}. Rename the file or its folder.")
+            raise _Refused("the name", "be in UTF-8", _printable(path), "Rename the file or its folder.")
         if not path.is_relative_to(self.root):
-            raise _Refused(f"path must stay inside {self.root}; got {path}. Give --root FOLDER to take it.")
+            raise _Refused("path", f"stay inside {self.root}", path, "Give --root FOLDER to take it.")
         if path.suffix.lower() not in SUFFIXES["image"]:
-            raise _Refused(
-                f"the suffix must be one of {' '.join(SUFFIXES['image'])}; got {path.name}. Convert the file."
-            )
+            raise _Refused("the suffix", f"be one of {' '.join(SUFFIXES['image'])}", path.name, "Convert the file.")
         if not path.is_file():
-            raise _Refused(f"path must be a regular file; got {path}. Copy the pictures themselves.")
+            raise _Refused("path", "be a regular file", path, "Copy the pictures themselves.")
         if path in self.seen:
-            raise _Refused(f"path must come once; got {path} again. Drop the row or the link.")
+            raise _Refused("path", "come once", f"{path} again", "Drop the row or the link.")
         self.seen.add(path)
         return path
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..aggregate import spectrum
 from ..errors import InputError
 from ..files import read_picture
-from ..ink import Ink, find_ink
+from ..ink import Ink, NoInkError, find_ink
 from ..measures import pack
 from ..plan import Plan
 from ..rasters import averaged, box_around, check_polarity, ink_on_paper, reduced
@@ -249,7 +249,7 @@ def _clean_ink(picture: Array, polarity: str) -> Ink:
     ink, polarity = ink_on_paper(picture, polarity)
     highest = ink.max()
     if not highest > 0:
-        raise InputError("the picture", "hold ink", "one grey level", "Check polarity, crop and erase.")
+        raise NoInkError("the picture", "hold ink", "one grey level", "Check polarity, crop and erase.")
     ink = np.where(ink < FAINT * highest, 0, ink / highest)
     return Ink(ink, polarity, 1.0, ("taken for a clean drawing",), scale, None)
 
@@ -275,7 +275,7 @@ def cut_mark(ink: Array) -> tuple[Array, tuple[float, float, float]]:
     """
     seen = ink * 255 >= 0.5
     if not seen.any() or not np.isfinite(ink).all():
-        raise InputError("the picture", "hold ink", "none", "Check polarity, crop and erase.")
+        raise NoInkError("the picture", "hold ink", "none", "Check polarity, crop and erase.")
     rows, columns = box_around(seen)
     inside = ink[rows, columns]
     scale = min(1.0, (SIZE - 2) / max(inside.shape))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..whole_files import whole_file, write_whole
 from .database import plain_errors
 from .export_rows import FORMATS, Row, mark_rows
 from .intake import BLOCKS, Settings
@@ -42,29 +41,16 @@ def check_table(target: Path) -> str:
     return target.suffix.lower()
 
 
-def write_whole(target: Path, data: bytes) -> None:
-    """Write a file so that it is there completely, or as it was before."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def backup(catalogue: Store, target: Path) -> None:
     """Copy a catalogue, even while it is being written, to a new file."""
     if target.exists():
         raise InputError("the backup", "be a new file", f"{target}, which exists", "Choose another name.")
-    part = target.with_name(f".{target.name}.part")
     try:
-        with plain_errors(target), closing(sqlite3.connect(part)) as copy:
+        with plain_errors(target), whole_file(target) as part, closing(sqlite3.connect(part)) as copy:
             catalogue.copy_to(copy)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    except OSError as error:
+        rule = "be a file in a folder that exists and can be written"
+        raise InputError("the backup", rule, f"{target} ({error.strerror})", "Choose another.") from None
 
 
 class Merged(NamedTuple):
@@ -90,9 +76,9 @@ def merge(catalogue: Store, other: Store, advance: Callable[[], None] = lambda: 
     with catalogue.transaction():
         for record in other.records():
             advance()
-            if catalogue.has(record.mark.uid):
+            if ours := catalogue.known(record.mark.uid):
                 n_old += 1
-                n_filled += _fill(catalogue, record.mark, conflicts)
+                n_filled += _fill(catalogue, ours, record.mark, conflicts)
                 continue
             if record.mark.source in sources:  # another picture under the same name, of another machine
                 extra = record.mark.extra | {"merged from": record.mark.source}
@@ -104,9 +90,8 @@ def merge(catalogue: Store, other: Store, advance: Callable[[], None] = lambda: 
     return Merged(n_new, n_old, n_filled, n_judged, conflicts)
 
 
-def _fill(catalogue: Store, theirs: Mark, conflicts: list[str]) -> bool:
+def _fill(catalogue: Store, ours: Mark, theirs: Mark, conflicts: list[str]) -> bool:
     """Fill the empty fields of a mark; return whether there was something to fill in."""
-    ours = catalogue.mark(theirs.uid)
     changes: dict[str, Any] = {"extra": theirs.extra | ours.extra}
     for name in (*METADATA, "mm_per_pixel"):
         here, there = getattr(ours, name), getattr(theirs, name)

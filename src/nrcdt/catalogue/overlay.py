@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..rasters import overlaid
 from ..registration import Registration, register, warp
 from ..slices import Array
+from ..whole_files import whole_file
 from .model import Mark
 from .ranking import ink_of, query_of_mark, sizes_agree, stretch_on_paper
 from .store import Store
@@ -64,4 +65,5 @@ def save_overlay(catalogue: Store, found: Comparison, target: Path) -> None:
 
     if target.suffix.lower() != ".png":
         raise InputError("the picture", "end in .png", repr(target.name))
-    Image.fromarray(overlay(catalogue, found)).save(target)
+    with whole_file(target) as part:
+        Image.fromarray(overlay(catalogue, found)).save(part)

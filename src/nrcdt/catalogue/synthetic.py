@@ -11,6 +11,7 @@ import numpy as np
 from ..datasets import academic, distorted, elastic, watermarks
 from ..errors import InputError
 from ..slices import Array
+from ..whole_files import whole_file
 from .calibration import calibrate
 from .evaluation import photograph_of
 from .importers import Entry
@@ -87,12 +88,9 @@ def demonstration(folder: Path, advance: Callable[[], None] = lambda: None) -> P
     if path.exists():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    part = folder / "unfinished.db"
-    part.unlink(missing_ok=True)
-    with generate(part, N_SHOWN, advance=advance) as catalogue:
+    with whole_file(path) as part, generate(part, N_SHOWN, advance=advance) as catalogue:
         calibrate(Search(catalogue))
         _photographs(catalogue, folder / "photographs")
-    part.replace(path)
     return path
 
 

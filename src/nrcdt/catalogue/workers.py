@@ -32,6 +32,7 @@ import numpy as np
 from ..datasets import photograph, watermarks
 from ..errors import InputError
 from ..files import MAX_BYTES, MAX_PIXELS, PICTURE_FORMATS
+from ..ink import NoInkError
 from .intake import Prepared, Settings, check_settings, prepare
 
 Message = tuple[dict[str, Any], bytes]
@@ -54,8 +55,6 @@ GRACE_SECONDS = 5
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
-UNREADABLE = "the picture must be readable"
-REMEDY = "Open it in another program and export it again."
 
 
 class Workers:
@@ -230,15 +229,15 @@ class _Worker:
         self._wait_until_ready()
         answer = self._within(self.seconds, lambda: self._ask({"settings": settings._asdict()}, data))
         if answer is None:
-            raise ValueError(self._reason())
+            raise self._failure()
         header, body = answer
         if "error" in header:
-            raise ValueError(str(header["error"])[:MAX_ERROR])
+            raise _error_of(header["error"])
         try:
             return unpack(header, body)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             self.kill()
-            raise ValueError(f"{UNREADABLE}; got an answer that makes no sense ({error}). {REMEDY}") from error
+            raise _unreadable(f"an answer that makes no sense ({error})") from error
 
     def _wait_until_ready(self) -> None:
         if not self.ready:
@@ -276,13 +275,15 @@ class _Worker:
         self.late = True
         self.process.kill()
 
-    def _reason(self) -> str:
+    def _failure(self) -> InputError:
         code = self.process.returncode
         if self.late:
-            return f"the picture must be read within {self.seconds:g} s; got a longer time. Save it with fewer pixels."
+            within = f"be read within {self.seconds:g} s"
+            return InputError("the picture", within, "a longer time", "Save it with fewer pixels.")
         if code == OUT_OF_MEMORY:
-            return f"the picture must be read in {self.memory / 1e6:g} MB of memory; got more. Save fewer pixels."
-        return f"{UNREADABLE}; got a crash of its decoder (exit code {code}). {REMEDY}"
+            within = f"be read in {self.memory / 1e6:g} MB of memory"
+            return InputError("the picture", within, "more", "Save fewer pixels.")
+        return _unreadable(f"a crash of its decoder (exit code {code})")
 
     def kill(self) -> None:
         """End the process; whoever talks with it hears the end of its output."""
@@ -296,6 +297,25 @@ class _Worker:
         for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]
+
+
+def _unreadable(got: str) -> InputError:
+    return InputError("the picture", "be readable", got, "Open it in another program and export it again.")
+
+
+def _told(error: ValueError) -> str | list[str]:
+    """Write an error as plain data: its kind and parts, or its words."""
+    if not isinstance(error, InputError):
+        return str(error)
+    return [type(error).__name__, str(error.where), error.rule, error.got, error.remedy]
+
+
+def _error_of(told: Any) -> ValueError:
+    """Read an error that a worker tells of, which is not believed to be as short as it should be."""
+    if not isinstance(told, list) or len(told) != 5:
+        return ValueError(str(told)[:MAX_ERROR])
+    kind, *parts = (str(part)[:MAX_ERROR] for part in told)
+    return (NoInkError if kind == NoInkError.__name__ else InputError)(*parts)
 
 
 def _send(pipe: IO[bytes] | None, header: dict[str, Any], body: bytes) -> None:
@@ -380,9 +400,9 @@ def _answer(header: dict[str, Any], body: bytes) -> Message:
     except Exception as error:  # whatever a hostile picture leads to
         if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
             os._exit(OUT_OF_MEMORY)
-        if isinstance(error, ValueError):
-            return {"error": str(error)}, b""
-        return {"error": f"{UNREADABLE}; got {type(error).__name__}: {error}. {REMEDY}"}, b""
+        if not isinstance(error, ValueError):
+            error = _unreadable(f"{type(error).__name__}: {error}")
+        return {"error": _told(error)}, b""
 
 
 def _warm_up() -> None:

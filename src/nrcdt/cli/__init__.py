@@ -6,21 +6,21 @@ import sys
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 import nrcdt
 
 from ..errors import InputError
 from . import catalogue, searching
 from .batches import KeptWork, Work, gather, one_kind, reader, space_for, walk
-from .console import ERRORS, NOTHING_WRITTEN, OUTPUT, SOME_FAILED, check_choice, complain, one_red_line, say
+from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, say, show_table
 from .options import File
+from .progress import progress_bar
 
 if TYPE_CHECKING:
     from ..files import Kind
@@ -97,7 +97,11 @@ def demo(
     with one_red_line():
         from ..demo import next_command, run
 
-        page = run(_folder(out, "--out"), classes, samples, seed)
+        with progress_bar("demo") as bar:
+            page, table = run(_folder(out, "--out"), classes, samples, seed, bar.show)
+    show_table(table)
+    if find_spec("matplotlib") is None:
+        say("Its figures are left out: pip install 'nrcdt[plot]' brings matplotlib.")
     say(f"Open {page} in a browser. Next, with your own pictures: {next_command()}")
 
 
@@ -231,21 +235,15 @@ def _audit(work: KeptWork, paths: list[Path], **settings: Any) -> Any:
     from ..audit.files import class_names
 
     settings["aggregate"] = work.aggregate
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERRORS, transient=True) as progress:
-        bar = progress.add_task("audit", total=None)
-
-        def show(done: int, total: int) -> None:
-            progress.update(bar, completed=done, total=total)
-
-        return run(work.samples, class_names(work.paths, paths), work.space.name, progress=show, **settings)
+    with progress_bar("audit") as bar:
+        return run(work.samples, class_names(work.paths, paths), work.space.name, progress=bar.show, **settings)
 
 
 def _show_audit(found: Any, page: Path) -> None:
-    from ..audit.page import outcome, rich_tables
+    from ..audit.page import outcome, tables
 
-    for table in rich_tables(found):
-        OUTPUT.print(table)
+    for table in tables(found):
+        show_table(table)
     say(f"{outcome(found)}\n{found.code}\nOpen {page} in a browser.")
 
 
@@ -319,31 +317,27 @@ def _list_tables() -> None:
 
 def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> int:
     """Run tables under a progress bar, say how each did, and return the exit code."""
-    from ..paper.results import NOT_RUN, share_held, summary, wanted_share_holds
+    from ..paper.cells import NOT_RUN, describe_verdicts, share_held, wanted_share_holds
     from ..paper.run import finish, n_steps, run_table
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    results = []
-    with Progress(*columns, TimeRemainingColumn(), console=ERRORS, transient=True) as progress:
-        bar = progress.add_task("paper", total=sum(n_steps(table, settings.quick) for table in tables))
+    steps = [n_steps(table, settings.quick) for table in tables]
+    results: list[Any] = []
+    with progress_bar("paper", sum(steps), spinner=True) as bar:
         for table in tables:
-            began = progress.tasks[bar].completed
-            result = run_table(
-                table, settings, lambda: progress.advance(bar), lambda text: progress.update(bar, description=text)
-            )
-            progress.update(bar, completed=began + n_steps(table, settings.quick))
+            result = run_table(table, settings, bar, bar.describe)
             results.append(result)
+            bar.show(sum(steps[: len(results)]), sum(steps))
             if all(cell.verdict == NOT_RUN for cell in result.cells):
                 complain(f"{table.name}: not run. {' '.join(result.notes)}")
             else:
                 left_out = f", {result.n_skipped} files or folders left out: see the report" * (result.n_skipped > 0)
-                say(f"{table.name}: {summary(result.cells)}, {result.seconds:.1f} s{left_out}")
-        progress.update(bar, description="report")
+                say(f"{table.name}: {describe_verdicts(result.cells)}, {result.seconds:.1f} s{left_out}")
+        bar.describe("report")
         page = finish(settings, results, names)
     cells = [cell for result in results for cell in result.cells]
     share = share_held(cells)
     verdict = "No cell decides." if share is None else f"{share:.1%} of the decisive cells hold."
-    say(f"all: {summary(cells)}. {verdict} Open {page} in a browser.")
+    say(f"all: {describe_verdicts(cells)}. {verdict} Open {page} in a browser.")
     say(f"Features are kept in {settings.cache} for the next run; delete that folder whenever you like.")
     if all(cell.verdict == NOT_RUN for cell in cells):
         return NOTHING_WRITTEN

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from .console import ERRORS
+from .console import one_red_line
 
 if TYPE_CHECKING:
     from ..catalogue.model import Filter
+    from ..catalogue.store import Store
 
 
 class Polarity(StrEnum):
@@ -44,12 +44,13 @@ Text = Annotated[str, typer.Option(help="Only marks with this in name, motif, da
 
 
 @contextmanager
-def progress_bar(what: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a bar while something lasts; give the function that moves it on."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERRORS, transient=True) as progress:
-        bar = progress.add_task(what, total=total)
-        yield lambda: progress.advance(bar)
+def opened(path: Path, *, readonly: bool = True) -> Iterator[Store]:
+    """Open the file of a catalogue; what goes wrong meanwhile is said in one red line."""
+    with one_red_line():
+        from ..catalogue.store import Store
+
+        with Store(path, readonly=readonly) as store:
+            yield store
 
 
 def filter_of(

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .find import Ink, find_ink
+from .find import Ink, NoInkError, find_ink
 
 if TYPE_CHECKING:
     from .transformer import InkFinder
 
-__all__ = ["Ink", "InkFinder", "find_ink"]
+__all__ = ["Ink", "InkFinder", "NoInkError", "find_ink"]
 
 
 def __getattr__(name: str) -> Any:

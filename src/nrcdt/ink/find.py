@@ -39,6 +39,10 @@ NAMES = {
 }
 
 
+class NoInkError(InputError):
+    """A picture in which no ink is found."""
+
+
 class Ink(NamedTuple):
     """The ink of a photograph, and how it was found.
 
@@ -117,7 +121,7 @@ def find_ink(picture: Any, *, polarity: str = "auto", size: int = 256) -> Ink:
     sheet = _flatten_sheet(grey, polarity)
     found, strokes, chains, frame = _select_motif(sheet)
     if not strokes.mask.any():
-        raise InputError(
+        raise NoInkError(
             "picture",
             "show ink",
             "a sheet on which nothing stands out",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import shutil
 import time
 import warnings
 from collections.abc import Callable
@@ -21,11 +21,15 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ..slices import Array
+from ..whole_files import PART, whole_file
 
-ABANDONED = 3600
+ABANDONED = 3600  # seconds; no array takes that long to write
 PACKAGE = Path(__file__).parents[1]
 # Rooms that no feature comes from; of this one, `features.py` makes them.
-ELSEWHERE = ("audit", "catalogue", "cli", "datasets", "demo.py", "ink", "paper", "plot.py", "registration")
+ELSEWHERE = (
+    *("audit", "catalogue", "cli", "datasets", "ink", "pages", "paper", "registration"),
+    *("demo.py", "plot.py", "tables.py", "whole_files.py"),
+)
 
 
 def default_folder() -> Path:
@@ -49,10 +53,10 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for part in folder.glob("*.part"):  # of runs that were killed
+        for part in folder.glob(f"*{PART}"):  # of runs that were killed
             with suppress(FileNotFoundError):  # another run finished it, or swept it away, since it was listed
                 if time.time() - part.stat().st_mtime > ABANDONED:
-                    part.unlink()
+                    shutil.rmtree(part) if part.is_dir() else part.unlink()
 
     def get(self, key: dict[str, Any], compute: Callable[[], dict[str, Array]]) -> dict[str, Array]:
         """Return the arrays stored under a key, or compute and store them. The key must be plain data."""
@@ -61,23 +65,14 @@ class Cache:
             with np.load(path, allow_pickle=False) as stored:
                 return dict(stored)
         except (OSError, ValueError, EOFError, BadZipFile):  # absent, or damaged by something else: make it anew
-            arrays = compute()
+            arrays: dict[str, Any] = compute()
         try:
-            self._store(path, arrays)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as part:
+                np.savez(part, **arrays)
         except OSError as error:  # a full disk costs time, not results
             warnings.warn(f"the cache must be writable; got {error}. Choose another --cache.", stacklevel=2)
         return arrays
-
-    def _store(self, path: Path, arrays: dict[str, Any]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.folder, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, **arrays)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
 
 
 def _digest(key: dict[str, Any]) -> str:

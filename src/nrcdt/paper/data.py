@@ -94,11 +94,11 @@ def _notes(table: Table, dataset: Dataset, known: bool | None, strange: str) -> 
     radii = f", {table.n_radii} radii" if table.space == "image" else ""
     settings = f"{table.n_quantiles} quantiles{radii}"
     notes = [f"{len(dataset.samples)} samples of {len(dataset.names)} classes; {settings}."]
-    if table.task == "run times":
+    if table.experiment == "run times":
         notes.append(f"Measured on {effective_n_jobs(-1)} threads.")
     if table.dataset == "academic":
         notes.append(OUR_DRAWINGS)
-    if table.task == "nearest template" and dataset.templates is None:
+    if table.experiment == "nearest template" and dataset.templates is None:
         notes.append(CHOSEN_TEMPLATES)
     if table.drawings:
         notes.append(RESEMBLING)

@@ -18,7 +18,7 @@ from ..slices import Array
 from ..spaces import find_space
 from ..transform import gather
 from .cache import Cache
-from .columns import read_method
+from .column_names import read_method
 from .data import Data
 from .tables import Table
 
@@ -32,7 +32,7 @@ class Features:
 
     def __init__(self, table: Table, data: Data, cache: Cache) -> None:
         self.table, self.data, self.cache = table, data, cache
-        templates = data.dataset.templates if table.task in WITH_TEMPLATES else None
+        templates = data.dataset.templates if table.experiment in WITH_TEMPLATES else None
         self.n_templates = 0 if templates is None else len(templates)
         parts = [data.dataset.samples] if templates is None else [templates, data.dataset.samples]
         self.measures = [np.asarray(measure) for part in parts for measure in part]

@@ -6,7 +6,6 @@ Every function returns a figure of its own, without the global state of pyplot; 
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -18,7 +17,19 @@ from sklearn.decomposition import PCA
 from .. import plot
 from ..errors import InputError
 from ..slices import Array
-from .report import write_whole
+from ..whole_files import write_whole
+from .panels import (
+    FONT,
+    add_panel,
+    check_matplotlib,
+    count_lines,
+    draw_legend,
+    fold_text,
+    grid_shape,
+    legend_lines,
+    new_figure,
+    write_text,
+)
 from .solids import camera, cones, show_cloud
 
 if TYPE_CHECKING:
@@ -30,42 +41,6 @@ ALPHAS = {"train": 1.0, "test": 0.35}
 WIDTH = 9.0
 GAP = 0.1
 LINE = 0.17
-FONT = 9.0
-
-
-def _new_figure(width: float, height: float) -> Figure:
-    _check_matplotlib()
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height))
-
-
-def _check_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError("figures must have matplotlib; got none. Run pip install 'nrcdt[paper]'.") from error
-
-
-def _panel(figure: Figure, left: float, top: float, width: float, height: float, **look: Any) -> Any:
-    """Add axes; all lengths in inches, from the upper left corner."""
-    across, down = figure.get_size_inches()
-    return figure.add_axes((left / across, 1 - (top + height) / down, width / across, height / down), **look)
-
-
-def _write(figure: Figure, x: float, y: float, text: str, **look: Any) -> None:
-    """Write text at a place in inches, from the upper left corner."""
-    across, down = figure.get_size_inches()
-    figure.text(x / across, 1 - y / down, text, **{"fontsize": FONT, **look})
-
-
-def _fold(text: str, width: float, size: float = FONT) -> str:
-    """Break text so that it fits a width in inches."""
-    return textwrap.fill(text.replace("_", " "), max(4, int(width * 72 / (0.56 * size))))
-
-
-def _n_lines(texts: Sequence[str]) -> int:
-    return max((text.count("\n") + 1 for text in texts if text), default=0)
 
 
 def _groups(samples: Any, labels: Any, names: Sequence[str]) -> list[Array]:
@@ -75,12 +50,6 @@ def _groups(samples: Any, labels: Any, names: Sequence[str]) -> list[Array]:
     if len(names) != len(classes):
         raise InputError("names", f"be one per class, {len(classes)}", len(names), "Leave out unused classes.")
     return [samples[labels == label] for label in classes]
-
-
-def _grid(n: int, most: int) -> tuple[int, int]:
-    """Return rows and columns for n panels, at most so many in a row, the rows filled evenly."""
-    rows = -(-n // most)
-    return rows, -(-n // rows)
 
 
 def image_gallery(
@@ -129,20 +98,20 @@ def _margin(marked: Array) -> int:
 
 
 def _template_columns(templates: Any, groups: list[Array], names: Sequence[str]) -> Figure:
-    n_rows, n_columns = _grid(len(groups), 6)
+    n_rows, n_columns = grid_shape(len(groups), 6)
     large, small = 1.35, (1.35 - 0.05) / 2
-    titles = [_fold(name, large) for name in names]
-    head = LINE * _n_lines(titles) + 0.05
+    titles = [fold_text(name, large) for name in names]
+    head = LINE * count_lines(titles) + 0.05
     foot = (small + 0.05) * -(-max(map(len, groups)) // 2)
     pitch = head + large + foot + 2 * GAP
-    figure = _new_figure(n_columns * (large + 2 * GAP), n_rows * pitch)
+    figure = new_figure(n_columns * (large + 2 * GAP), n_rows * pitch)
     for i, group in enumerate(groups):
         left, top = GAP + i % n_columns * (large + 2 * GAP), GAP + i // n_columns * pitch + head
-        _write(figure, left + large / 2, top - 0.04, titles[i], ha="center", va="bottom")
-        _show_ink(_panel(figure, left, top, large, large), templates[i])
+        write_text(figure, left + large / 2, top - 0.04, titles[i], ha="center", va="bottom")
+        _show_ink(add_panel(figure, left, top, large, large), templates[i])
         for j, sample in enumerate(group):
             x, y = left + j % 2 * (small + 0.05), top + large + 0.05 + j // 2 * (small + 0.05)
-            _show_ink(_panel(figure, x, y, small, small), sample)
+            _show_ink(add_panel(figure, x, y, small, small), sample)
     return figure
 
 
@@ -152,12 +121,14 @@ def _sample_rows(groups: list[Array], names: Sequence[str]) -> Figure:
     n_rows = -(-len(groups) // n_blocks)
     side, label = 0.95, min(1.1, 0.2 + 0.07 * max(map(len, names)))
     block = label + n_samples * (side + 0.05) + 2 * GAP
-    figure = _new_figure(n_blocks * block, n_rows * (side + 0.05) + GAP)
+    figure = new_figure(n_blocks * block, n_rows * (side + 0.05) + GAP)
     for i, group in enumerate(groups):
         left, top = GAP + i // n_rows * block, GAP / 2 + i % n_rows * (side + 0.05)
-        _write(figure, left + label - GAP, top + side / 2, _fold(names[i], label - GAP), ha="right", va="center")
+        write_text(
+            figure, left + label - GAP, top + side / 2, fold_text(names[i], label - GAP), ha="right", va="center"
+        )
         for j, sample in enumerate(group):
-            _show_ink(_panel(figure, left + label + j * (side + 0.05), top, side, side), sample)
+            _show_ink(add_panel(figure, left + label + j * (side + 0.05), top, side, side), sample)
     return figure
 
 
@@ -200,15 +171,15 @@ def cloud_gallery(
     columns = min(columns, len(clouds))
     side = min(1.7, WIDTH / columns)
     size = FONT if side > 1.2 else 7.5
-    texts = [_fold(name, side, size) for name in names]
+    texts = [fold_text(name, side, size) for name in names]
     rows = [range(start, min(start + columns, len(clouds))) for start in range(0, len(clouds), columns)]
-    feet = [size / FONT * LINE * _n_lines([texts[i] for i in row]) + GAP / 2 for row in rows]
-    figure = _new_figure(columns * side, len(rows) * side + sum(feet))
+    feet = [size / FONT * LINE * count_lines([texts[i] for i in row]) + GAP / 2 for row in rows]
+    figure = new_figure(columns * side, len(rows) * side + sum(feet))
     top = 0.0
     for row, foot in zip(rows, feet, strict=True):
         for j, i in enumerate(row):
-            show_cloud(_panel(figure, j * side, top, side, side), np.roll(clouds[i], 2 - up, axis=1), camera(*view))
-            _write(figure, (j + 0.5) * side, top + side, texts[i], ha="center", va="top", fontsize=size)
+            show_cloud(add_panel(figure, j * side, top, side, side), np.roll(clouds[i], 2 - up, axis=1), camera(*view))
+            write_text(figure, (j + 0.5) * side, top + side, texts[i], ha="center", va="top", fontsize=size)
         top += side + foot
     return figure
 
@@ -229,29 +200,25 @@ def rotation_cones(rows: Mapping[str, Any], n_shown: int = 20) -> Figure:
     >>> len(rotation_cones({"uniform": rotations(64)}).axes)
     1
     """
-    _check_matplotlib()
+    pitch, label = 0.44, 0.25 + 0.075 * max(map(len, rows))
+    figure = new_figure(label + (n_shown + 1) * pitch, len(rows) * pitch + GAP)
+    axes = add_panel(figure, 0, 0, *figure.get_size_inches())
     from matplotlib.collections import PolyCollection
 
-    pitch, label = 0.44, 0.25 + 0.075 * max(map(len, rows))
-    figure = _new_figure(label + (n_shown + 1) * pitch, len(rows) * pitch + GAP)
-    axes = _panel(figure, 0, 0, *figure.get_size_inches())
     polygons, colours = [], []
     for i, (name, quaternions) in enumerate(rows.items()):
         y = GAP / 2 + (i + 0.5) * pitch
-        _write(figure, label - GAP, y, name, ha="right", va="center")
+        write_text(figure, label - GAP, y, name, ha="right", va="center")
         faces, paints = cones(np.asarray(quaternions)[:n_shown])
         for j, (face, paint) in enumerate(zip(faces, paints, strict=True)):
             polygons.append(face * 0.52 * pitch + [label + (j + 0.5) * pitch, figure.get_size_inches()[1] - y])
             colours.append(paint)
         if len(quaternions) > n_shown:
-            _write(figure, label + (n_shown + 0.1) * pitch, y, "…", va="center", fontsize=12)
+            write_text(figure, label + (n_shown + 0.1) * pitch, y, "…", va="center", fontsize=12)
     across, down = figure.get_size_inches()
     paint = np.concatenate(colours)
-    axes.add_collection(
-        PolyCollection(
-            list(np.concatenate(polygons)), facecolors=paint, edgecolors=paint, linewidths=0.6, rasterized=True
-        )
-    )
+    look: dict[str, Any] = {"facecolors": paint, "edgecolors": paint, "linewidths": 0.6, "rasterized": True}
+    axes.add_collection(PolyCollection(list(np.concatenate(polygons)), **look))
     axes.set(xlim=(0, across), ylim=(0, down))
     axes.set_axis_off()
     return figure
@@ -272,14 +239,14 @@ def feature_curves(blocks: Mapping[str, tuple[Any, Any]], labels: Any, names: Se
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['a', 'b']
     """
-    n_rows, n_columns = _grid(len(blocks), 2 if len(blocks) == 4 else 3)
+    n_rows, n_columns = grid_shape(len(blocks), 2 if len(blocks) == 4 else 3)
     across = WIDTH / n_columns if n_columns > 1 else 5.0
-    lines = _legend_lines(names, 7, across * n_columns)
+    lines = legend_lines(names, 7, across * n_columns)
     down, head = 0.78 * across, 0.3 * len(lines) + 0.1
-    figure = _new_figure(across * n_columns, head + n_rows * down)
+    figure = new_figure(across * n_columns, head + n_rows * down)
     for i, (title, (templates, samples)) in enumerate(blocks.items()):
         left, top = i % n_columns * across, head + i // n_columns * down
-        axes = _panel(figure, left + 0.6, top + 0.3, across - 0.75, down - 0.75)
+        axes = add_panel(figure, left + 0.6, top + 0.3, across - 0.75, down - 0.75)
         plot.feature_curves(samples, labels, names, templates, axes)
         axes.set_title(title, fontsize=FONT + 1)
         axes.set(xlim=(0, 1), ylabel="feature" if i % n_columns == 0 else "")
@@ -287,32 +254,8 @@ def feature_curves(blocks: Mapping[str, tuple[Any, Any]], labels: Any, names: Se
         axes.tick_params(labelsize=8)
         handles = axes.get_legend().legend_handles
         axes.get_legend().remove()
-    _legend(figure, lines, handles, names)
+    draw_legend(figure, lines, handles, names)
     return figure
-
-
-def _legend_lines(names: Sequence[str], symbol: int, width: float) -> list[list[int]]:
-    """Break a legend into lines of about equal length that fit a width in inches; a symbol takes so many letters."""
-    lengths = np.array([len(name) + symbol for name in names])
-    n_lines = int(np.ceil(lengths.sum() / (14 * width)))
-    middles = (np.cumsum(lengths) - lengths / 2) / lengths.sum()
-    return [np.flatnonzero(np.floor(middles * n_lines) == line).tolist() for line in range(n_lines)]
-
-
-def _legend(figure: Figure, lines: list[list[int]], handles: Sequence[Any], names: Sequence[str], **look: Any) -> None:
-    """Draw a legend above all panels, line by line."""
-    look = {
-        "frameon": False,
-        "fontsize": FONT,
-        "handletextpad": 0.4,
-        "columnspacing": 1.2,
-        "borderaxespad": 0.3,
-        **look,
-    }
-    for row, line in enumerate(lines):
-        place = (0.5, 1 - 0.3 * row / figure.get_size_inches()[1])
-        own = [handles[i] for i in line], [names[i] for i in line]
-        figure.legend(*own, loc="upper center", bbox_to_anchor=place, ncols=len(line), **look)
 
 
 def quantile_surfaces(quantiles: Any, names: Sequence[str]) -> Figure:
@@ -330,12 +273,12 @@ def quantile_surfaces(quantiles: Any, names: Sequence[str]) -> Figure:
     """
     if len(names) != len(quantiles):
         raise InputError("names", f"be one per measure, {len(quantiles)}", len(names), "Pass one for each.")
-    n_rows, n_columns = _grid(len(names), 3)
+    n_rows, n_columns = grid_shape(len(names), 3)
     side = 3.2
-    figure = _new_figure(n_columns * side, n_rows * side)
+    figure = new_figure(n_columns * side, n_rows * side)
     for i, name in enumerate(names):
         left, top = i % n_columns * side, i // n_columns * side
-        axes = _panel(figure, left - 0.02, top + 0.2, side - 0.2, side - 0.25, projection="3d")
+        axes = add_panel(figure, left - 0.02, top + 0.2, side - 0.2, side - 0.25, projection="3d")
         plot.quantile_surface(quantiles[i], axes)
         axes.set(xticks=[0, 180, 360], yticks=[0, 0.5, 1])
         axes.locator_params("z", nbins=5)
@@ -345,7 +288,7 @@ def quantile_surfaces(quantiles: Any, names: Sequence[str]) -> Figure:
             axis.label.set_fontsize(8)
         axes.set_box_aspect((4, 4, 3), zoom=0.94)
         axes.collections[0].set_rasterized(True)
-        _write(figure, left + side / 2, top + 0.08, name, ha="center", va="top", fontsize=FONT + 1)
+        write_text(figure, left + side / 2, top + 0.08, name, ha="center", va="top", fontsize=FONT + 1)
     return figure
 
 
@@ -383,25 +326,25 @@ def cluster_scatter(views: Mapping[str, View], names: Sequence[str], dimensions:
     """
     if dimensions not in (2, 3):
         raise InputError("dimensions", "be 2 or 3", dimensions, "Other numbers have no picture.")
-    n_rows, n_columns = _grid(len(views), 2 if len(views) == 4 else 3)
+    n_rows, n_columns = grid_shape(len(views), 2 if len(views) == 4 else 3)
     across = WIDTH / n_columns if n_columns > 1 else 6.0
     n_centres = max(len(view.centres) for view in views.values())
     lines, handles, labels = _cluster_legend(names, n_centres, across * n_columns)
     down, head = 0.85 * across, 0.3 * len(lines) + 0.1
-    figure = _new_figure(across * n_columns, head + n_rows * down)
-    _legend(figure, lines, handles, labels, handlelength=1)
+    figure = new_figure(across * n_columns, head + n_rows * down)
+    draw_legend(figure, lines, handles, labels, handlelength=1)
     look: dict[str, Any] = {"projection": "3d", "computed_zorder": False} if dimensions == 3 else {}
     x, y, width, height = (0.1, 0.2, across - 0.2, down - 0.25) if look else (0.5, 0.3, across - 0.65, down - 0.65)
     for i, (title, view) in enumerate(views.items()):
         left, top = i % n_columns * across, head + i // n_columns * down
-        _show_clusters(_panel(figure, left + x, top + y, width, height, **look), view, dimensions)
-        _write(figure, left + x + width / 2, top + 0.24, title, ha="center", fontsize=FONT + 1)
+        _show_clusters(add_panel(figure, left + x, top + y, width, height, **look), view, dimensions)
+        write_text(figure, left + x + width / 2, top + 0.24, title, ha="center", fontsize=FONT + 1)
     return figure
 
 
 def _cluster_legend(names: Sequence[str], n_centres: int, width: float) -> tuple[list[list[int]], list[Any], list[str]]:
     """Return lines, handles and labels of three groups, each behind a heading; on one line if they fit."""
-    _check_matplotlib()
+    check_matplotlib()
     from matplotlib.lines import Line2D
 
     def handle(marker: str, **look: Any) -> Any:
@@ -422,8 +365,8 @@ def _cluster_legend(names: Sequence[str], n_centres: int, width: float) -> tuple
         start = len(labels)
         handles += [handle(""), *own]
         labels += [heading, *texts]
-        lines += [[start + i for i in line] for line in _legend_lines(labels[start:], 5, width)]
-    whole = _legend_lines(labels, 5, width)
+        lines += [[start + i for i in line] for line in legend_lines(labels[start:], 5, width)]
+    whole = legend_lines(labels, 5, width)
     return whole if len(whole) == 1 else lines, handles, labels
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -12,21 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from . import outline
-from .additions import MEANING
-from .outline import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
+from ..tables import markdown_table
+from ..whole_files import write_whole
+from . import summaries
+from .cells import DIFFERS, NOT_HELD, RULE, Cell, Result, count_verdicts
+from .extra_columns import MEANING
 from .page import html_report
-from .results import DIFFERS, NOT_HELD, RULE, Cell, Result, count
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its target and move it into place when it is complete."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+from .summaries import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
 
 
 def write_cells(folder: Path, result: Result) -> Path:
@@ -91,14 +82,14 @@ def write_report(folder: Path, results: list[Result], about: dict[str, str]) -> 
 
 
 def _markdown(results: list[Result], about: dict[str, str]) -> str:
-    cells = outline.all_cells(results)
-    parts = [f"# {outline.headline(cells)}", outline.outcome(cells)]
-    parts.append("\n".join(f"- {name}: {n}" for name, n in outline.counts(cells).items()))
+    cells = summaries.all_cells(results)
+    parts = [f"# {summaries.headline(cells)}", summaries.run_outcome(cells)]
+    parts.append("\n".join(f"- {name}: {n}" for name, n in summaries.verdict_counts(cells).items()))
     parts += ["## The rule", _plain(RULE), _plain(MEANING), _legend(MARKS)]
     parts += ["## Not held", _exceptions(results, NOT_HELD)]
     parts += ["## Baselines that differ", _exceptions(results, DIFFERS)]
     parts.append("## Contents")
-    parts.append("\n".join(f"- [{_plain(r.title)}](#{r.name}): {outline.summary(r)}" for r in results))
+    parts.append("\n".join(f"- [{_plain(r.title)}](#{r.name}): {summaries.table_outcome(r)}" for r in results))
     for result in results:
         parts += _section(result)
     parts += ["## About this run", "\n".join(f"- {_plain(key)}: {_plain(text)}" for key, text in about.items())]
@@ -113,29 +104,23 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *rows])
-
-
 def _exceptions(results: list[Result], verdict: str) -> str:
-    head, rows = outline.exceptions(results, verdict)
-    return _table(head, [[_plain(text) for text in (r.title, *entries)] for r, entries in rows]) if rows else "None."
+    head, rows = summaries.cells_with_verdict(results, verdict)
+    if not rows:
+        return "None."
+    return markdown_table(head, [[_plain(text) for text in (r.title, *entries)] for r, entries in rows])
 
 
 def _section(result: Result) -> list[str]:
-    letters = outline.footnotes(result.cells)
+    letters = summaries.footnotes(result.cells)
     parts = [f'<a id="{escape(result.name)}"></a>', f"## {_plain(result.title)}", *map(_plain, result.notes)]
-    for grid in outline.grids(result.cells):
-        found = [[grid.cells.get((row, column), []) for column in grid.columns] for row in grid.rows]
-        rows = [
-            [_plain(row), *(_cells(result, own, letters) for own in cells)]
-            for row, cells in zip(grid.rows, found, strict=True)
-        ]
-        parts.append(_table(["", *(_heading(grid, column) for column in grid.columns)], rows))
-    parts.append(_plain(outline.comparison(result)))
-    parts.append(_legend(count(result.cells), timed=result.name == RUN_TIMES))
+    for grid in summaries.grids(result.cells):
+        rows = [_grid_row(result, grid, row, letters) for row in grid.rows]
+        parts.append(markdown_table(["", *(_heading(grid, column) for column in grid.columns)], rows))
+    parts.append(_plain(summaries.compare_extra_columns(result)))
+    parts.append(_legend(count_verdicts(result.cells), timed=result.name == RUN_TIMES))
     parts += [f"[{letter}] {_plain(text)}" for text, letter in letters.items()]
-    parts.append(outline.seconds(result))
+    parts.append(summaries.duration(result))
     captions = {figure.name: _plain(figure.caption) for figure in result.figures}
     return parts + [f"![{caption}]({name}.png)\n\n{caption}" for name, caption in captions.items()]
 
@@ -144,12 +129,13 @@ def _heading(grid: Grid, column: str) -> str:
     return _plain(f"{column} ({NOT_PRINTED})" if grid.is_added(column) else column)
 
 
-def _cells(result: Result, cells: list[Cell], letters: dict[str, str]) -> str:
-    return "; ".join(_cell(result, cell, letters) for cell in cells)
+def _grid_row(result: Result, grid: Grid, row: str, letters: dict[str, str]) -> list[str]:
+    found = [grid.cells.get((row, column), []) for column in grid.columns]
+    return [_plain(row), *("; ".join(_cell(result, cell, letters) for cell in cells) for cells in found)]
 
 
 def _cell(result: Result, cell: Cell, letters: dict[str, str]) -> str:
-    texts = outline.shown(result, cell)
+    texts = summaries.cell_texts(result, cell)
     printed = f"({texts.printed})" if texts.printed else ""
     note = f"[{letters[cell.note]}]" if cell.note else ""
     return " ".join(filter(None, [texts.measured + texts.std, printed, texts.ratio, MARKS[cell.verdict], note]))

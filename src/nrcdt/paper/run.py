@@ -15,15 +15,15 @@ from .. import __version__
 from ..datasets import MissingData, data_folder
 from ..errors import InputError
 from .cache import Cache
-from .causes import causes
-from .columns import column_label, is_baseline
+from .cells import ADDED, DIFFERS, OTHER_STARTS, REPORTED, Cell, Figure, Measurement, Result
+from .column_names import column_label, is_baseline
 from .data import Data, load
+from .discrepancies import explain_discrepancies
+from .experiments import EXPERIMENTS, QUICK_SPLITS, Experiment, Measured, n_printed
 from .features import Features
 from .illustrate import illustrate
 from .report import write_cells, write_report
-from .results import ADDED, DIFFERS, NOT_RUN, OTHER_STARTS, REPORTED, Cell, Figure, Measurement, Result
-from .tables import TABLES, Number, Row, Table
-from .tasks import QUICK_SPLITS, TASKS, Measured, Task, n_printed
+from .tables import TABLES, Row, Table
 from .verdicts import N_SPLITS, judge, tolerance
 
 QUICK_DIRECTIONS = (16, 64)
@@ -68,10 +68,10 @@ def chosen_rows(table: Table, quick: bool) -> list[Row]:
 def n_steps(table: Table, quick: bool) -> int:
     """Return how often a table advances its progress bar."""
     rows = chosen_rows(table, quick)
-    if table.task == "k-means":
+    if table.experiment == "k-means":
         return len(rows[0].printed) * table.n_draws
     n_cells = sum(len(row.columns) for row in rows)
-    return n_cells * table.n_draws if table.task in ("nearest neighbour", "svm") else n_cells
+    return n_cells * table.n_draws if table.experiment in ("nearest neighbour", "svm") else n_cells
 
 
 def run_table(table: Table, settings: Settings, advance: Callable[[], None], describe: Callable[[str], None]) -> Result:
@@ -84,16 +84,16 @@ def run_table(table: Table, settings: Settings, advance: Callable[[], None], des
     try:
         # Threads inside scikit-learn wait for each other so often that a busy machine takes ten times as long.
         with threadpool_limits(1):
-            task = _task(table, settings, advance)
-            cells = judged_cells(task, TASKS[table.task](task))
+            experiment = _experiment(table, settings, advance)
+            cells = judged_cells(experiment, EXPERIMENTS[table.experiment](experiment))
             describe(f"{table.name}: causes")
-            cells = _with_causes(task, cells, settings.quick)
+            cells = _explain_differing_baselines(experiment, cells, settings.quick)
             describe(f"{table.name}: pictures")
-            figures, notes = _pictures(task, settings)
+            figures, notes = _pictures(experiment, settings)
     except Exception as error:  # one table that fails must not cost the others, nor pass for a success
         result = _not_run(table, settings, error)
     else:
-        data = task.features.data
+        data = experiment.features.data
         seconds, n_skipped = time.perf_counter() - began, len(data.dataset.skipped)
         notes = [*data.notes, *notes]
         result = Result(table.name, table.title, cells, figures, notes, seconds, n_skipped=n_skipped)
@@ -107,9 +107,9 @@ def _is_absent(error: Exception) -> bool:
     return no_package or isinstance(error, MissingData)
 
 
-def _pictures(task: Task, settings: Settings) -> tuple[list[Figure], list[str]]:
+def _pictures(experiment: Experiment, settings: Settings) -> tuple[list[Figure], list[str]]:
     try:
-        return illustrate(task, settings.out), []
+        return illustrate(experiment, settings.out), []
     except ImportError as error:  # numbers do not need them
         if not _is_absent(error):
             raise
@@ -117,23 +117,8 @@ def _pictures(task: Task, settings: Settings) -> tuple[list[Figure], list[str]]:
 
 
 def _not_run(table: Table, settings: Settings, error: Exception) -> Result:
-    cells = [
-        Cell(
-            row.label,
-            column_label(column),
-            number.value,
-            None,
-            None,
-            None,
-            NOT_RUN,
-            directions,
-            number.note,
-            number.std,
-        )
-        for row in chosen_rows(table, settings.quick)
-        for column, number in row.printed.items()
-        for directions in [_directions(table, row, column)]
-    ]
+    keys = [(row, column) for row in chosen_rows(table, settings.quick) for column in row.printed]
+    cells = [_printed(table, row, column) for row, column in keys]
     absent = _is_absent(error)
     why = str(error) if absent else f"failed with {type(error).__name__}: {error}"
     return Result(table.name, table.title, cells, [], [why], 0.0, failed=not absent)
@@ -145,85 +130,82 @@ def _draw(table: Table, settings: Settings, draw: int) -> Data:
     return load(table, quick=settings.quick, seed=seed, folder=settings.data_folder)
 
 
-def _task(table: Table, settings: Settings, advance: Callable[[], None]) -> Task:
+def _experiment(table: Table, settings: Settings, advance: Callable[[], None]) -> Experiment:
     cache = Cache(settings.cache or settings.out / "cache")
-    n_splits = max(QUICK_SPLITS, table.n_draws) if settings.quick and table.task != "k-means" else N_SPLITS
+    n_splits = max(QUICK_SPLITS, table.n_draws) if settings.quick and table.experiment != "k-means" else N_SPLITS
     first = Features(table, _draw(table, settings, 0), cache)
 
     def redraw(draw: int) -> Features:
         return first if draw == 0 else Features(table, _draw(table, settings, draw), cache)
 
     rows = chosen_rows(table, settings.quick)
-    return Task(table, rows, first, redraw, n_splits, table.n_draws, settings.seed, advance)
+    return Experiment(table, rows, first, redraw, n_splits, table.n_draws, settings.seed, advance)
 
 
-def judged_cells(task: Task, measured: Measured) -> list[Cell]:
+def judged_cells(experiment: Experiment, measured: Measured) -> list[Cell]:
     """Lay measured numbers beside the printed ones; what is not printed comes last."""
-    printed = {(row.label, column): (row, number) for row in task.rows for column, number in row.printed.items()}
-    known = [_cell(task, *printed[key], key[1], measured[key]) for key in printed]
-    added = {(row.label, column): row for row in task.rows for column in row.added}
-    more = [_added(task.table, row, column, measured[label, column]) for (label, column), row in added.items()]
-    others = [_other_starts(key, measured[key], printed) for key in measured if key not in {**printed, **added}]
+    rows = {row.label: row for row in experiment.rows}
+    printed = [(row.label, column) for row in experiment.rows for column in row.printed]
+    added = [(row.label, column) for row in experiment.rows for column in row.added]
+    known = [_judged(experiment, rows[label], column, measured[label, column]) for label, column in printed]
+    more = [_added(experiment.table, rows[label], column, measured[label, column]) for label, column in added]
+    others = [_other_starts(rows, *key, measured[key]) for key in measured if key not in {*printed, *added}]
     return known + more + others
 
 
-def _cell(task: Task, row: Row, number: Number, column: str, measurement: Measurement) -> Cell:
-    directions = _directions(task.table, row, column)
-    cell = Cell(
-        row.label,
-        column_label(column),
-        number.value,
-        measurement.value,
-        measurement.std,
-        measurement.n,
-        REPORTED,
-        directions,
-        number.note,
-        number.std,
-        low=measurement.low,
-        high=measurement.high,
+def _printed(table: Table, row: Row, column: str) -> Cell:
+    """Cell of a printed number, not measured."""
+    number = row.printed[column]
+    cell = Cell(row.label, column_label(column), number.value, note=number.note, printed_std=number.std)
+    return cell._replace(directions=_directions(table, row, column))
+
+
+def _judged(experiment: Experiment, row: Row, column: str, found: Measurement) -> Cell:
+    """Cell of a printed number that was measured, with a verdict where the data allow one."""
+    table, number = experiment.table, row.printed[column]
+    cell = _printed(table, row, column)._replace(
+        measured=found.value, std=found.std, n=found.n, low=found.low, high=found.high, verdict=REPORTED
     )
-    if not task.features.data.judged or task.table.task == "run times":
+    if not experiment.features.data.judged or table.experiment == "run times":
         return cell
     falling = (row.score or "").startswith("VI")
-    n_tested = n_printed(task, row)
-    gap = tolerance(number, measurement, n_tested)
-    verdict = judge(number, measurement, gap, baseline=directions is None, smaller_is_better=falling)
-    if measurement.low is not None:
+    n_tested = n_printed(experiment, row)
+    gap = tolerance(number, found, n_tested)
+    verdict = judge(number, found, gap, baseline=cell.directions is None, smaller_is_better=falling)
+    if found.low is not None:
         return cell._replace(verdict=verdict)
-    alone = tolerance(number, measurement, n_tested, samples=number.std is None)
+    alone = tolerance(number, found, n_tested, samples=number.std is None)
     return cell._replace(verdict=verdict, tolerance=gap, split_tolerance=alone)
 
 
-def _with_causes(task: Task, cells: list[Cell], quick: bool) -> list[Cell]:
+def _added(table: Table, row: Row, column: str, found: Measurement) -> Cell:
+    """Cell of a column that the paper does not have."""
+    directions = _directions(table, row, column)
+    return Cell(row.label, column_label(column), None, found.value, found.std, found.n, ADDED, directions)
+
+
+def _other_starts(rows: dict[str, Row], label: str, column: str, found: Measurement) -> Cell:
+    """Cell of a clustering with other starts, beside the printed number that was compared with the paper's starts."""
+    number = rows[label.partition(", ")[0]].printed[column]
+    return Cell(label, column_label(column), number.value, found.value, found.std, found.n, OTHER_STARTS)
+
+
+def _explain_differing_baselines(experiment: Experiment, cells: list[Cell], quick: bool) -> list[Cell]:
     """Add to every baseline that differs what its printed number depends on, which takes too long for a glance."""
-    keys = [(row, column) for row in task.rows for column in row.printed]
+    keys = [(row, column) for row in experiment.rows for column in row.printed]
     differing = [key for key, cell in zip(keys, cells, strict=False) if cell.verdict == DIFFERS]
-    notes = {(row.label, column): NO_CAUSE for row, column in differing} if quick else causes(task, differing)
+    notes = (
+        {(row.label, column): NO_CAUSE for row, column in differing}
+        if quick
+        else explain_discrepancies(experiment, differing)
+    )
     found = {(label, column_label(column)): note for (label, column), note in notes.items()}
     return [cell._replace(note=found.get((cell.row, cell.column), cell.note)) for cell in cells]
 
 
-def _added(table: Table, row: Row, column: str, measurement: Measurement) -> Cell:
-    """Cell of a column that the paper does not have."""
-    directions = _directions(table, row, column)
-    return Cell(
-        row.label, column_label(column), None, measurement.value, measurement.std, measurement.n, ADDED, directions
-    )
-
-
-def _other_starts(
-    key: tuple[str, str], measurement: Measurement, printed: dict[tuple[str, str], tuple[Row, Number]]
-) -> Cell:
-    """Cell of a clustering with other starts, beside the printed number that was compared with the paper's starts."""
-    row, column = key
-    value = printed[row.partition(", ")[0], column][1].value
-    return Cell(row, column_label(column), value, measurement.value, measurement.std, measurement.n, OTHER_STARTS)
-
-
 def _directions(table: Table, row: Row, column: str) -> int | None:
     """Return the number of directions of an NR-CDT cell, None for baselines."""
-    if is_baseline(column) or table.task == "run times":
+    if is_baseline(column) or table.experiment == "run times":
         return None
     return row.directions or table.n_directions
 

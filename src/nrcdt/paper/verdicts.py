@@ -1,10 +1,10 @@
-"""The rule that compares a measured number with a printed one: see `results.RULE`."""
+"""The rule that compares a measured number with a printed one: see `cells.RULE`."""
 
 from __future__ import annotations
 
 import math
 
-from .results import AGREES, DIFFERS, HELD, NOT_HELD, Measurement
+from .cells import AGREES, DIFFERS, HELD, NOT_HELD, Measurement
 from .tables import Number
 
 N_SPLITS = 20

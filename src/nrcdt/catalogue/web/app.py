@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
@@ -16,35 +16,38 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from ... import pages
 from ..store import Store
 from ..workers import Workers
-from . import asking, browse, comparing, exports
+from . import comparison_views, export_views, mark_views, query_views
 from .render import KEEP, Pages
 from .security import HEADERS, Guard
-from .site import Site
+from .session import Session
+from .views import REFUSED, UNUSABLE, page
 
+FAILED = "the page must not fail, but it did. What went wrong is on the terminal of the server; please report it."
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 ROUTES: list[BaseRoute] = [
-    Route("/", browse.grid),
-    Route("/mark/{uid}", browse.mark_page),
-    Route("/mark/{uid}/edit", browse.edit, methods=["POST"]),
-    Route("/mark/{uid}/relatives", asking.relatives, methods=["POST"]),
-    Route("/mark/{uid}/original", browse.original),
-    Route("/mark/{uid}/{kind}", browse.mark_picture),
-    Route("/query", asking.new),
-    Route("/query", asking.ask, methods=["POST"]),
-    Route("/query/{key}", asking.answer),
-    Route("/query/{key}", asking.again, methods=["POST"]),
-    Route("/query/{key}/hits.{kind}", exports.hits),
-    Route("/query/{key}/{kind}", asking.question_picture),
-    Route("/compare", comparing.choose),
-    Route("/compare/{a}/{b}", comparing.compare),
-    Route("/compare/{a}/{b}/judgement", comparing.judge, methods=["POST"]),
-    Route("/compare/{a}/{b}/{layer}", comparing.layer),
-    Route("/judgements", browse.judgements),
-    Route("/judgements.{kind}", exports.judgements),
-    Route("/export.{kind}", exports.marks),
+    Route("/", mark_views.grid),
+    Route("/mark/{uid}", mark_views.mark_page),
+    Route("/mark/{uid}/edit", mark_views.edit, methods=["POST"]),
+    Route("/mark/{uid}/relatives", query_views.relatives, methods=["POST"]),
+    Route("/mark/{uid}/original", mark_views.original),
+    Route("/mark/{uid}/{kind}", mark_views.mark_picture),
+    Route("/query", query_views.new),
+    Route("/query", query_views.ask, methods=["POST"]),
+    Route("/query/{key}", query_views.answer),
+    Route("/query/{key}", query_views.again, methods=["POST"]),
+    Route("/query/{key}/hits.{kind}", export_views.hits),
+    Route("/query/{key}/{kind}", query_views.question_picture),
+    Route("/compare", comparison_views.choose),
+    Route("/compare/{a}/{b}", comparison_views.compare),
+    Route("/compare/{a}/{b}/judgement", comparison_views.judge, methods=["POST"]),
+    Route("/compare/{a}/{b}/{layer}", comparison_views.layer),
+    Route("/judgements", mark_views.judgements),
+    Route("/judgements.{kind}", export_views.judgements),
+    Route("/export.{kind}", export_views.marks),
 ]
 
 
@@ -81,46 +84,38 @@ def create_app(
     ...     create_app(catalogue, workers).routes[0].path
     '/'
     """
-    pages = Pages(catalogue.path.stem)
+    rendered = Pages(catalogue.path.stem)
     app = Starlette(
-        routes=[*ROUTES, Mount("/static", _Kept(packages=[(__package__, "static")]))],
-        middleware=[Middleware(Guard, hosts=hosts, token=token, refusal=pages.refusal, welcome=pages.welcome)],
-        exception_handlers={HTTPException: _known, ValueError: _unusable, Exception: _unknown},
+        routes=[*ROUTES, Mount("/static", _Kept(packages=[(__package__, "static"), (pages.__name__, "static")]))],
+        middleware=[Middleware(Guard, hosts=hosts, token=token, pages=rendered)],
+        exception_handlers=dict.fromkeys((HTTPException, ValueError, Exception), _refusal),
         lifespan=_warm,
     )
-    app.state.site, app.state.pages = Site(catalogue, workers), pages
+    app.state.session, app.state.pages = Session(catalogue, workers), rendered
     return app
 
 
 @asynccontextmanager
 async def _warm(app: Starlette) -> AsyncIterator[None]:
     """Get ready for the first query while the first page is already being shown."""
-    warming = threading.Thread(target=app.state.site.warm_up, daemon=True)
+    warming = threading.Thread(target=app.state.session.warm_up, daemon=True)
     warming.start()
     yield
     warming.join()
 
 
-def _known(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    sentence = error.detail
-    if sentence == HTTPStatus(error.status_code).phrase:
-        sentence = (
-            f"the address must be one of this server's; got {request.url.path[:200]!r}. Start from the collection."
-        )
-    response: Response = request.app.state.pages.refusal(error.status_code, sentence)
-    response.headers.update(error.headers or {})
-    return response
-
-
-def _unusable(request: Request, error: Exception) -> Response:
-    """What somebody asked for, or the catalogue itself, breaks a rule, which the message names."""
-    response: Response = request.app.state.pages.refusal(422 if request.method == "GET" else 409, str(error))
-    return response
-
-
-def _unknown(request: Request, error: Exception) -> Response:
-    sentence = "the page must not fail, but it did. What went wrong is on the terminal of the server; please report it."
-    response: Response = request.app.state.pages.refusal(500, sentence)
-    response.headers.update(HEADERS)
+def _refusal(request: Request, error: Exception) -> Response:
+    """Say what is wrong: with the address, with what was asked for, with the catalogue, or with this program."""
+    headers: Mapping[str, str] = {}
+    if isinstance(error, HTTPException):
+        status, sentence, headers = error.status_code, error.detail, error.headers or {}
+        if sentence == HTTPStatus(status).phrase:
+            there = repr(request.url.path[:200])
+            sentence = f"the address must be one of this server's; got {there}. Start from the collection."
+    elif isinstance(error, ValueError):
+        status, sentence = UNUSABLE if request.method == "GET" else REFUSED, str(error)
+    else:
+        status, sentence, headers = 500, FAILED, HEADERS
+    response = page(request, "error.html", status, sentence=sentence, code=status)
+    response.headers.update(headers)
     return response

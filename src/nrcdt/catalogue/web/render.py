@@ -1,4 +1,4 @@
-"""Pages from templates, and pictures with the time that they may be kept."""
+"""Pages from templates."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse
 
+from ... import pages
 from ...rasters import inverse
 from ...slices import Array
 from ..calibration import DOUBTFUL
@@ -17,17 +17,18 @@ from ..ranking import SAME_SIZE
 from ..wording import millimetres, svg_matrix, times, turn
 from .forms import filter_query
 from .security import MAX_UPLOAD
-from .site import title, version
+from .session import title_of, version_of
 
 # Marks that share less ink than this are not alike: the map between them, and so their sizes, say little.
 ALIKE = 0.5
 KEEP = "private, max-age=31536000, immutable"
-STATIC = files(__package__) / "static"
+STATIC = [files(__package__) / "static", pages.STATIC]
 
 
 def _asset(name: str) -> str:
     """Return the address of a style sheet or a script, which changes with its content."""
-    digest = sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    content = next(folder / name for folder in STATIC if (folder / name).is_file()).read_bytes()
+    digest = sha256(content).hexdigest()[:12]
     return f"/static/{name}?v={digest}"
 
 
@@ -45,22 +46,20 @@ class Pages:
     """
 
     def __init__(self, name: str) -> None:
-        self.environment = Environment(
-            loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-        )
+        self.environment = pages.environment(__package__)
         self.environment.filters |= {
             "millimetres": millimetres,
             "times": times,
             "turn": turn,
             "svg_matrix": svg_matrix,
             "back": _back,
-            "title_of": title,
+            "title_of": title_of,
         }
         assets = {name: _asset(name) for name in ("style.css", "page.js", "query.js", "compare.js")}
         self.environment.globals |= {
             "catalogue_name": name,
             "asset": assets.__getitem__,
-            "version": version,
+            "version": version_of,
             "filter_query": filter_query,
             "METADATA": METADATA,
             "VERDICTS": VERDICTS,
@@ -73,16 +72,3 @@ class Pages:
     def __call__(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Make a page."""
         return HTMLResponse(self.environment.get_template(template).render(**values), status)
-
-    def refusal(self, status: int, sentence: str) -> HTMLResponse:
-        """Make the page that says what is wrong, and what to do."""
-        return self("error.html", status, sentence=sentence, code=status)
-
-    def welcome(self) -> HTMLResponse:
-        """Make the page for a browser that has just shown the token."""
-        return self("welcome.html")
-
-
-def picture(data: bytes, kind: str) -> Response:
-    """Answer with a picture, which may be kept for good: its address changes with its content."""
-    return Response(data, media_type=kind, headers={"Cache-Control": KEEP})

@@ -1,4 +1,4 @@
-"""The experiments: each task measures the cells of a table from the features of its dataset."""
+"""The experiments: each measures the cells of a table from the features of its dataset."""
 
 from __future__ import annotations
 
@@ -18,27 +18,29 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from ..classifiers import NearestSubspace
-from ..datasets import MissingData
+from ..datasets import Dataset, MissingData
 from ..estimators import RCDT
 from ..normalize import normalize
 from ..slices import Array
+from .cells import Measurement
 from .clustering import k_means, variation_of_information
 from .features import Features, aggregated, span
-from .results import Measurement
 from .tables import Row, Table
 
 QUICK_SPLITS = 5
 METRICS = {"inf": "chebyshev", "2": "euclidean", "": "euclidean"}
+# As the documentation of the classifiers has them.
 LEARNT_VARIANCE = 0.9999
 LEARNT_STEPS = 20
-MACHINE = {"loss": "hinge", "C": 1.0, "fit_intercept": False, "tol": 1e-6, "max_iter": 100_000, "random_state": 0}
+# None is printed (`discrepancies` varies them). With so small a tolerance the optimum counts, not where a solver stops.
+SVM = {"loss": "hinge", "C": 1.0, "fit_intercept": False, "tol": 1e-6, "max_iter": 100_000, "random_state": 0}
 
 Measured = dict[tuple[str, str], Measurement]
 Accuracy = Callable[[Array, Array, Array, Array], float]
 
 
-class Task(NamedTuple):
-    """What a task works on.
+class Experiment(NamedTuple):
+    """What an experiment works on.
 
     `redraw` gives the features of another random draw of the dataset, `features` being the first; `advance` is called
     as work gets done.
@@ -54,11 +56,16 @@ class Task(NamedTuple):
     advance: Callable[[], None]
 
     @property
+    def dataset(self) -> Dataset:
+        """What is measured on."""
+        return self.features.data.dataset
+
+    @property
     def labels(self) -> Array:
         """Classes of the samples."""
-        return self.features.data.dataset.labels
+        return self.dataset.labels
 
-    def columns(self) -> Iterator[tuple[Row, str]]:
+    def counted_cells(self) -> Iterator[tuple[Row, str]]:
         """Walk through the cells, and count them."""
         for row in self.rows:
             for column in row.columns:
@@ -66,28 +73,29 @@ class Task(NamedTuple):
                 self.advance()
 
 
-def nearest_template(task: Task) -> Measured:
+def nearest_template(experiment: Experiment) -> Measured:
     """Label every sample as the nearest template; without templates, one sample per class is taken, again and again."""
-    return {(row.label, column): template_accuracy(task, column, row.directions) for row, column in task.columns()}
+    cells = experiment.counted_cells()
+    return {(row.label, column): template_accuracy(experiment, column, row.directions) for row, column in cells}
 
 
-def template_accuracy(task: Task, column: str, n_directions: int | None) -> Measurement:
+def template_accuracy(experiment: Experiment, column: str, n_directions: int | None) -> Measurement:
     """Return how many samples are nearest to the template of their class, by one method and norm."""
     method, _, norm = column.partition("/")
-    features = task.features(method, n_directions, raw=norm == "inf")
-    if task.features.n_templates == 0:
-        return over_splits(task, 1, partial(nearest, features, task.labels))
-    templates, samples = np.split(np.asarray(features, np.float64), [task.features.n_templates])
+    features = experiment.features(method, n_directions, raw=norm == "inf")
+    if experiment.features.n_templates == 0:
+        return over_splits(experiment, 1, partial(nearest_accuracy, features, experiment.labels))
+    templates, samples = np.split(np.asarray(features, np.float64), [experiment.features.n_templates])
     found = pairwise_distances_argmin(samples, templates, metric=METRICS[norm])
-    return Measurement(float(np.mean(found == task.labels)), n=len(samples))
+    return Measurement(float(np.mean(found == experiment.labels)), n=len(samples))
 
 
-def nearest_neighbour(task: Task) -> Measured:
+def nearest_neighbour(experiment: Experiment) -> Measured:
     """Label every test sample as the nearest training sample."""
-    return _repeated(task, nearest)
+    return _average_over_draws(experiment, nearest_accuracy)
 
 
-def nearest(features: Array, labels: Array, train: Array, test: Array) -> float:
+def nearest_accuracy(features: Array, labels: Array, train: Array, test: Array) -> float:
     """Return the accuracy of the nearest neighbour on the test samples."""
     found = pairwise_distances_argmin(features[test], features[train])
     return float(np.mean(labels[train][found] == labels[test]))
@@ -116,16 +124,16 @@ def _score(model: Any, features: Array, labels: Array, train: Array, test: Array
     return float(model.score(features[test], labels[test]))
 
 
-def support_vectors(task: Task) -> Measured:
+def support_vector_machine(experiment: Experiment) -> Measured:
     """Train a linear support vector machine: hinge loss, C = 1, no intercept, features as they are."""
-    return _repeated(task, separate)
+    return _average_over_draws(experiment, svm_accuracy)
 
 
-def separate(features: Array, labels: Array, train: Array, test: Array, **machine: Any) -> float:
-    """Return the accuracy of a machine on the test samples: `MACHINE`, or what is said of it otherwise."""
+def svm_accuracy(features: Array, labels: Array, train: Array, test: Array, **settings: Any) -> float:
+    """Return the accuracy of a support vector machine on the test samples; `settings` differ from those of `SVM`."""
     rows = features[train].astype(np.float64)
     points, change = span(rows @ rows.T)  # where the normal lies: the same labels, from far fewer columns
-    model = LinearSVC(**MACHINE | machine)
+    model = LinearSVC(**SVM | settings)
     with warnings.catch_warnings():
         # Where so many sweeps are not enough, the machine is taken as it is.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -133,45 +141,45 @@ def separate(features: Array, labels: Array, train: Array, test: Array, **machin
     return float(model.score(features[test] @ (rows.T @ change), labels[test]))
 
 
-def _repeated(task: Task, accuracy: Accuracy) -> Measured:
+def _average_over_draws(experiment: Experiment, accuracy: Accuracy) -> Measured:
     """Average over random splits, which take turns with the draws of the dataset; columns may name a classifier."""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for draw in range(task.n_draws):
-        drawn = task._replace(features=task.redraw(draw))
-        for row, column in task.columns():
+    for draw in range(experiment.n_draws):
+        drawn = experiment._replace(features=experiment.redraw(draw))
+        for row, column in experiment.counted_cells():
             method, _, classifier = column.partition("/")
             features = drawn.features(method, row.directions)
             measure = partial(CLASSIFIERS.get(classifier, accuracy), features, drawn.labels)
-            splits = range(draw, task.n_splits, task.n_draws)
+            splits = range(draw, experiment.n_splits, experiment.n_draws)
             values[row.label, column] += split_values(drawn, row.train or 1, measure, splits)
-    n_train = {row.label: row.train or 1 for row in task.rows}
-    return {key: _average(task, n_train[key[0]], found, task.n_draws) for key, found in values.items()}
+    n_train = {row.label: row.train or 1 for row in experiment.rows}
+    return {key: _average(experiment, n_train[key[0]], found, experiment.n_draws) for key, found in values.items()}
 
 
-def _average(task: Task, n_train: int, values: list[float], n_draws: int = 1) -> Measurement:
-    n_tested = len(task.labels) - n_train * len(np.unique(task.labels))
+def _average(experiment: Experiment, n_train: int, values: list[float], n_draws: int = 1) -> Measurement:
+    n_tested = len(experiment.labels) - n_train * len(np.unique(experiment.labels))
     spread = float(np.std(values))
     return Measurement(float(np.mean(values)), spread, n=n_tested, repeats=len(values), n_draws=n_draws)
 
 
-def n_printed(task: Task, row: Row) -> int:
+def n_printed(experiment: Experiment, row: Row) -> int:
     """Samples that the paper tested: all of its dataset, of which a quick run takes a part, but for the training."""
-    n_classes = len(task.features.data.dataset.names)
-    n_samples = task.table.n_samples * n_classes or len(task.labels)
+    n_classes = len(experiment.dataset.names)
+    n_samples = experiment.table.n_samples * n_classes or len(experiment.labels)
     return n_samples - (row.train or 0) * n_classes
 
 
-def over_splits(task: Task, n_train: int, accuracy: Callable[[Array, Array], float]) -> Measurement:
+def over_splits(experiment: Experiment, n_train: int, accuracy: Callable[[Array, Array], float]) -> Measurement:
     """Average over random choices of `n_train` training samples per class; the other samples are tested."""
-    return _average(task, n_train, split_values(task, n_train, accuracy, range(task.n_splits)))
+    return _average(experiment, n_train, split_values(experiment, n_train, accuracy, range(experiment.n_splits)))
 
 
 def split_values(
-    task: Task, n_train: int, accuracy: Callable[[Array, Array], float], splits: Iterable[int]
+    experiment: Experiment, n_train: int, accuracy: Callable[[Array, Array], float], splits: Iterable[int]
 ) -> list[float]:
     """Return the accuracy of each of some random splits."""
-    rngs = [np.random.default_rng([task.seed, split]) for split in splits]
-    chosen = [random_split(task.labels, n_train, rng) for rng in rngs]
+    rngs = [np.random.default_rng([experiment.seed, split]) for split in splits]
+    chosen = [random_split(experiment.labels, n_train, rng) for rng in rngs]
     return [accuracy(*split) for split in chosen]
 
 
@@ -194,37 +202,38 @@ def random_split(labels: Array, n_train: int, rng: np.random.Generator) -> tuple
     return train, np.setdiff1d(np.arange(len(labels)), train)
 
 
-def clustering(task: Task) -> Measured:
+def clustering(experiment: Experiment) -> Measured:
     """Cluster the first half of every class by k-means, assign the second half; repeat with other draws and starts."""
     scores: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for draw in range(task.n_draws):
-        features = task.redraw(draw)
-        for method in task.rows[0].printed:
+    for draw in range(experiment.n_draws):
+        features = experiment.redraw(draw)
+        for method in experiment.rows[0].printed:
             points = features(method)
-            for start in range(task.n_splits // task.n_draws):
-                for label, value in cluster_scores(task, points, start_seed(task, draw, start)).items():
+            seeds = [start_seed(experiment, draw, start) for start in range(experiment.n_splits // experiment.n_draws)]
+            for seed in seeds:
+                for label, value in cluster_scores(experiment, points, seed).items():
                     scores[label, method].append(value)
-            for label, value in cluster_scores(task, points, start_seed(task, draw, 0), greedy=True).items():
+            for label, value in cluster_scores(experiment, points, seeds[0], greedy=True).items():
                 scores[f"{label}, greedy, ten starts", method].append(value)
-            task.advance()
+            experiment.advance()
     return {key: _interval(values) for key, values in scores.items()}
 
 
-def start_seed(task: Task, draw: int, start: int) -> int:
+def start_seed(experiment: Experiment, draw: int, start: int) -> int:
     """Return the seed of a start of k-means, another one for every run."""
-    return int(np.random.SeedSequence([task.seed, draw, start]).generate_state(1)[0])
+    return int(np.random.SeedSequence([experiment.seed, draw, start]).generate_state(1)[0])
 
 
-def cluster_scores(task: Task, points: Array, seed: int, *, greedy: bool = False) -> dict[str, float]:
+def cluster_scores(experiment: Experiment, points: Array, seed: int, *, greedy: bool = False) -> dict[str, float]:
     """Return every row's score of one run of k-means."""
-    train, test = halves(task.labels)
-    run = k_means(points[train], points[test], len(np.unique(task.labels)), seed, greedy=greedy)
+    train, test = halves(experiment.labels)
+    run = k_means(points[train], points[test], len(np.unique(experiment.labels)), seed, greedy=greedy)
     scores = {}
-    for row in task.rows:
+    for row in experiment.rows:
         name = row.score or ""
         score = rand_score if name.startswith("RI") else variation_of_information
         found, members = (run.train, train) if name.endswith("train") else (run.test, test)
-        scores[row.label] = float(score(task.labels[members], found))
+        scores[row.label] = float(score(experiment.labels[members], found))
     return scores
 
 
@@ -241,26 +250,26 @@ def _interval(values: list[float]) -> Measurement:
     )
 
 
-def run_times(task: Task) -> Measured:
+def run_times(experiment: Experiment) -> Measured:
     """Time the stages on all templates and samples together, as the paper does."""
     measured: Measured = {}
-    images = task.features.measures
-    for row in task.rows:
-        for column, stage in _stages(task, row.directions or 1).items():
+    images = experiment.features.measures
+    for row in experiment.rows:
+        for column, stage in _stages(experiment, row.directions or 1).items():
             stage()
-            seconds = [_seconds(stage) for _ in range(task.n_splits)]
+            seconds = [_seconds(stage) for _ in range(experiment.n_splits)]
             measured[row.label, column] = Measurement(float(np.median(seconds)), float(np.std(seconds)), n=len(images))
-            task.advance()
+            experiment.advance()
     return measured
 
 
-def _stages(task: Task, n_directions: int) -> dict[str, Callable[[], Any]]:
-    images, n_templates = task.features.measures, task.features.n_templates
-    model = RCDT(n_directions=n_directions, n_radii=task.table.n_radii, n_jobs=-1).fit(images)
+def _stages(experiment: Experiment, n_directions: int) -> dict[str, Callable[[], Any]]:
+    images, n_templates = experiment.features.measures, experiment.features.n_templates
+    model = RCDT(n_directions=n_directions, n_radii=experiment.table.n_radii, n_jobs=-1).fit(images)
     quantiles = model.quantiles(images)
     weights = np.full(quantiles.shape[2], 1 / quantiles.shape[2]), model.direction_weights_
     rows = quantiles.reshape(len(quantiles), -1).astype(np.float64)
-    features = aggregated(images, "image", ["max"], n_directions, quantiles.shape[2], task.table.n_radii)["max"]
+    features = aggregated(images, "image", ["max"], n_directions, quantiles.shape[2], experiment.table.n_radii)["max"]
     return {
         "rcdt": partial(model.quantiles, images),
         "normalization": lambda: normalize(quantiles.copy(), "standardize", *weights, linear=True),
@@ -275,10 +284,10 @@ def _seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-TASKS: dict[str, Callable[[Task], Measured]] = {
+EXPERIMENTS: dict[str, Callable[[Experiment], Measured]] = {
     "nearest template": nearest_template,
     "nearest neighbour": nearest_neighbour,
-    "svm": support_vectors,
+    "svm": support_vector_machine,
     "k-means": clustering,
     "run times": run_times,
 }

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ..export_rows import FORMATS, Row, hit_row, judgement_row, mark_rows
-from .browse import of
 from .forms import read_filter
+from .views import session_of
 
 MEDIA = {"csv": "text/csv", "json": "application/json"}
 
@@ -25,18 +25,16 @@ def _file(request: Request, name: str, rows: Iterable[Row]) -> Response:
 
 def marks(request: Request) -> Response:
     """Send the marks that match a filter."""
-    site, _ = of(request)
-    return _file(request, "marks", mark_rows(site.catalogue, read_filter(request.query_params)))
+    return _file(request, "marks", mark_rows(session_of(request).catalogue, read_filter(request.query_params)))
 
 
 def hits(request: Request) -> Response:
     """Send the answer to a question."""
-    site, _ = of(request)
-    question = site.question(request.path_params["key"])
+    question = session_of(request).question(request.path_params["key"])
     return _file(request, "hits", [hit_row(rank, hit) for rank, hit in enumerate(question.hits, 1)])
 
 
 def judgements(request: Request) -> Response:
     """Send all judgements."""
-    site, _ = of(request)
-    return _file(request, "judgements", (judgement_row(site.catalogue, one) for one in site.catalogue.judgements()))
+    catalogue = session_of(request).catalogue
+    return _file(request, "judgements", (judgement_row(catalogue, one) for one in catalogue.judgements()))

@@ -57,11 +57,11 @@ class Cell(NamedTuple):
 
     row: str
     column: str
-    printed: float | None
-    measured: float | None
-    std: float | None
-    n: int | None
-    verdict: str
+    printed: float | None = None
+    measured: float | None = None
+    std: float | None = None
+    n: int | None = None
+    verdict: str = NOT_RUN
     directions: int | None = None
     note: str = ""
     printed_std: float | None = None
@@ -91,12 +91,12 @@ class Result(NamedTuple):
     n_skipped: int = 0
 
 
-def count(cells: Iterable[Cell]) -> Counter[str]:
+def count_verdicts(cells: Iterable[Cell]) -> Counter[str]:
     """Count the verdicts.
 
     Examples
     --------
-    >>> count([Cell("64", "max", 1.0, 1.0, None, 30, HELD, 64)])[HELD]
+    >>> count_verdicts([Cell("64", "max", verdict=HELD)])[HELD]
     1
     """
     return Counter(cell.verdict for cell in cells)
@@ -113,7 +113,7 @@ def decisive(cells: Iterable[Cell]) -> list[Cell]:
 
 def share_held(cells: Iterable[Cell]) -> float | None:
     """Return the share of the decisive cells that hold; None if there are none."""
-    counts = count(decisive(cells))
+    counts = count_verdicts(decisive(cells))
     total = counts[HELD] + counts[NOT_HELD]
     return counts[HELD] / total if total else None
 
@@ -137,15 +137,15 @@ def wanted_share_holds(cells: Iterable[Cell]) -> bool:
     return share is None or share >= WANTED_SHARE
 
 
-def summary(cells: Iterable[Cell]) -> str:
+def describe_verdicts(cells: Iterable[Cell]) -> str:
     """Return the counts of verdicts in words; what is not compared with the paper is counted apart.
 
     Examples
     --------
-    >>> summary([Cell("64", "max", 1.0, 1.0, None, 30, HELD, 64), Cell("64", "R-CDT", 0.4, 0.9, None, 30, DIFFERS)])
+    >>> describe_verdicts([Cell("64", "max", verdict=HELD), Cell("64", "R-CDT", verdict=DIFFERS)])
     '2 cells: 1 held, 1 differs'
     """
-    counts = count(cells)
+    counts = count_verdicts(cells)
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
     apart = "".join(f"; {counts[verdict]} {verdict}" for verdict in (ADDED, OTHER_STARTS) if counts[verdict])
     return f"{sum(counts[verdict] for verdict in VERDICTS)} cells: {', '.join(parts)}{apart}"

@@ -10,50 +10,50 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..slices import Array
+from .cells import AGREES, Measurement
 from .data import READ
-from .results import AGREES, Measurement
-from .tables import Row
-from .tasks import (
-    Task,
+from .experiments import (
+    Experiment,
     cluster_scores,
     n_printed,
-    nearest,
+    nearest_accuracy,
     over_splits,
-    separate,
     split_values,
     start_seed,
+    svm_accuracy,
     template_accuracy,
 )
+from .tables import Row
 from .verdicts import judge, tolerance
 
 DRAWS = 8
 STARTS = 25
-COSTS = (1, 0.7, 0.5, 0.4)
-MACHINES: dict[str, dict[str, Any]] = {
+COSTS = (1, 0.7, 0.5, 0.4)  # none is printed; 1 is scikit-learn's default
+SVM_SETTINGS: dict[str, dict[str, Any]] = {
     **{f"C = {C}": {"C": C} for C in COSTS},
     **{f"C = {C} and a stop after {n} sweeps": {"C": C, "max_iter": n} for C in COSTS for n in (100, 30)},
     "an intercept": {"fit_intercept": True},
     "squared hinge loss": {"loss": "squared_hinge"},
 }
-OURS = "C = 1"
-SLACK = 1e-3
+OUR_SVM = "C = 1"
+SLACK = 1e-3  # one printed digit
 NOTHING_OPEN = "There are no samples, splits or starts to draw otherwise"
 NO_CAUSE_FOUND = "No cause found"
 
-Wanted = list[tuple[Row, str]]
+Differing = list[tuple[Row, str]]
 
 
-class Found(NamedTuple):
+class Finding(NamedTuple):
     """What a variation has shown of a cell."""
 
     sentence: str
     explains: bool
 
 
-Vary = Callable[[Task, Wanted], dict[tuple[str, str], Found]]
+Variation = Callable[[Experiment, Differing], dict[tuple[str, str], Finding]]
 
 
-def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
+def explain_discrepancies(experiment: Experiment, wanted: Differing) -> dict[tuple[str, str], str]:
     """Say for every cell that differs what its printed number depends on, with measured bounds.
 
     What one variation does not explain is put to the next, and what none explains to other numbers of directions. A
@@ -61,83 +61,84 @@ def causes(task: Task, wanted: Wanted) -> dict[tuple[str, str], str]:
     """
     said: dict[tuple[str, str], list[str]] = {(row.label, column): [] for row, column in wanted}
     open_cells = wanted
-    for vary in _VARIATIONS.get(task.table.task, []):
-        found = vary(task, open_cells) if open_cells else {}
+    for vary in _VARIATIONS.get(experiment.table.experiment, []):
+        found = vary(experiment, open_cells) if open_cells else {}
         for key, one in found.items():
             said[key].append(one.sentence)
         explained = {key for key, one in found.items() if one.explains}
         open_cells = [(row, column) for row, column in open_cells if (row.label, column) not in explained]
     for row, column in open_cells:
         tried = said[row.label, column]
-        beside = _beside(task, row, column, wanted)
+        beside = _compare_neighbouring_rows(experiment, row, column, wanted)
         tried += [beside.sentence] if beside else []
         if not beside or not beside.explains:
             tried.append(NO_CAUSE_FOUND if tried else NOTHING_OPEN)
     return {key: ". ".join(sentences) for key, sentences in said.items()}
 
 
-def _other_machines(task: Task, wanted: Wanted) -> dict[tuple[str, str], Found]:
+def _vary_svm_settings(experiment: Experiment, wanted: Differing) -> dict[tuple[str, str], Finding]:
     """Train whole columns with other settings, to see how many of its differences one machine is behind."""
     found = {}
-    for column in _methods(wanted):
-        rows = [row for row in task.rows if column in row.printed]
-        measured = {row.label: _by_machine(task, row, column) for row in rows}
+    for column in _columns(wanted):
+        rows = [row for row in experiment.rows if column in row.printed]
+        measured = {row.label: _measure_svm_settings(experiment, row, column) for row in rows}
         agreeing = {
-            name: sum(_agrees(task, row, column, measured[row.label][name]) for row in rows) for name in MACHINES
+            name: sum(_agrees_with_printed(experiment, row, column, measured[row.label][name]) for row in rows)
+            for name in SVM_SETTINGS
         }
         for row in (row for row, own in wanted if own == column):
-            found[row.label, column] = _of_machines(task, row, column, measured[row.label], agreeing)
+            found[row.label, column] = _explain_by_svm_settings(experiment, row, column, measured[row.label], agreeing)
     return found
 
 
-def _by_machine(task: Task, row: Row, column: str) -> dict[str, Measurement]:
-    features = task.features(column, row.directions)
+def _measure_svm_settings(experiment: Experiment, row: Row, column: str) -> dict[str, Measurement]:
+    features = experiment.features(column, row.directions)
     return {
-        name: over_splits(task, row.train or 1, partial(separate, features, task.labels, **machine))
-        for name, machine in MACHINES.items()
+        name: over_splits(experiment, row.train or 1, partial(svm_accuracy, features, experiment.labels, **settings))
+        for name, settings in SVM_SETTINGS.items()
     }
 
 
-def _of_machines(
-    task: Task, row: Row, column: str, measured: dict[str, Measurement], agreeing: dict[str, int]
-) -> Found:
+def _explain_by_svm_settings(
+    experiment: Experiment, row: Row, column: str, measured: dict[str, Measurement], agreeing: dict[str, int]
+) -> Finding:
     """Name the machine that agrees here and with the most of the column: between two machines lies nothing.
 
     One that agrees with no more of the column than ours explains nothing: of so many, some agree by chance.
     """
-    better = [name for name in MACHINES if agreeing[name] > agreeing[OURS]]
-    here = [name for name in better if _agrees(task, row, column, measured[name])]
+    better = [name for name in SVM_SETTINGS if agreeing[name] > agreeing[OUR_SVM]]
+    here = [name for name in better if _agrees_with_printed(experiment, row, column, measured[name])]
     if not here:
         values = [one.value for one in measured.values()]
-        return Found(
+        return Finding(
             f"Other machines (C from 0.4 to 1, a stop after 30 or 100 sweeps, an intercept, squared hinge loss) give "
             f"{min(values):.3f} to {max(values):.3f}, and none that fits the column better than ours agrees",
             False,
         )
     best = max(here, key=agreeing.__getitem__)
-    return Found(
+    return Finding(
         f"The settings of the machine are not printed: with {best} we measure {measured[best].value:.3f}, which "
-        f"agrees (numbers of this column that do: {agreeing[best]}; with {OURS}: {agreeing[OURS]})",
+        f"agrees (numbers of this column that do: {agreeing[best]}; with {OUR_SVM}: {agreeing[OUR_SVM]})",
         True,
     )
 
 
-def _agrees(task: Task, row: Row, column: str, measured: Measurement) -> bool:
+def _agrees_with_printed(experiment: Experiment, row: Row, column: str, measured: Measurement) -> bool:
     printed = row.printed[column]
-    return judge(printed, measured, tolerance(printed, measured, n_printed(task, row)), baseline=True) == AGREES
+    return judge(printed, measured, tolerance(printed, measured, n_printed(experiment, row)), baseline=True) == AGREES
 
 
-def _beside(task: Task, row: Row, column: str, differing: Wanted) -> Found | None:
+def _compare_neighbouring_rows(experiment: Experiment, row: Row, column: str, differing: Differing) -> Finding | None:
     """Compare with half and twice as many directions: a number may break a column that we reproduce otherwise."""
     if row.directions is None:
         return None
     near = (row.directions // 2, row.directions * 2)
-    same = [other for other in task.rows if other.train == row.train and column in other.printed]
+    same = [other for other in experiment.rows if other.train == row.train and column in other.printed]
     beside = [other for other in same if other.directions in near and (other, column) not in differing]
     if len(beside) < len(near):
         return None
     value, around = row.printed[column].value, [other.printed[column].value for other in beside]
-    here, *there = (_in_draws(task, other, column) for other in (row, *beside))
+    here, *there = (_accuracies_in_draws(experiment, other, column) for other in (row, *beside))
     change = max(float(np.abs(one.mean(axis=1) - here.mean(axis=1)).max()) for one in there)
     printed = " and ".join(f"{other.printed[column].value:.3f} for {other.directions}" for other in beside)
     jumps = " and ".join(f"{abs(value - other):.3f}" for other in around)
@@ -146,18 +147,18 @@ def _beside(task: Task, row: Row, column: str, differing: Wanted) -> Found | Non
         "most from one to the other"
     )
     if here.min() <= value <= here.max():
-        return Found(text, False)
+        return Finding(text, False)
     bound = f"more than {here.max():.3f}" if value > here.mean() else f"less than {here.min():.3f}"
     text += f", and none of our {here.size} runs gives {bound}"
     steady = change < min(abs(value - other) for other in around)
-    if not steady or not _breaks(value, around):
-        return Found(text, False)
+    if not steady or not _breaks_column(value, around):
+        return Finding(text, False)
     fitting = _one_digit_away(value, min(around), max(around))
     digit = f"; {' or '.join(fitting)}, one digit away, would fit" if fitting else ""
-    return Found(f"{text}: most likely a misprint{digit}", True)
+    return Finding(f"{text}: most likely a misprint{digit}", True)
 
 
-def _breaks(value: float, around: list[float]) -> bool:
+def _breaks_column(value: float, around: list[float]) -> bool:
     """Tell whether two neighbours are nearer to each other than to what stands between them."""
     return abs(around[0] - around[1]) < min(abs(value - other) for other in around)
 
@@ -169,64 +170,66 @@ def _one_digit_away(value: float, low: float, high: float) -> list[str]:
     return sorted(other for other in others if low <= float(other) <= high)
 
 
-def _other_runs(task: Task, wanted: Wanted) -> dict[tuple[str, str], Found]:
-    n_draws = min(DRAWS, task.n_draws)
+def _vary_starts(experiment: Experiment, wanted: Differing) -> dict[tuple[str, str], Finding]:
+    n_draws = min(DRAWS, experiment.n_draws)
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for draw in range(n_draws):
-        features = task.redraw(draw)
-        for column in _methods(wanted):
+        features = experiment.redraw(draw)
+        for column in _columns(wanted):
             for start in range(STARTS):
-                seed = start_seed(task, draw, start)
-                for label, value in cluster_scores(task, features(column), seed).items():
+                seed = start_seed(experiment, draw, start)
+                for label, value in cluster_scores(experiment, features(column), seed).items():
                     values[label, column].append(value)
     drawn = f" on each of {n_draws} draws of the dataset" if n_draws > 1 else ""
     what = f"One run is printed: in {STARTS} runs{drawn}"
-    return {(row.label, column): _between(what, row, column, values[row.label, column]) for row, column in wanted}
+    return {
+        (row.label, column): _explain_by_range(what, row, column, values[row.label, column]) for row, column in wanted
+    }
 
 
-def _between(what: str, row: Row, column: str, values: list[float]) -> Found:
+def _explain_by_range(what: str, row: Row, column: str, values: list[float]) -> Finding:
     """Tell whether a printed number lies among those of other draws."""
     low, high = min(values), max(values)
     explains = low - SLACK <= row.printed[column].value <= high + SLACK
     answer = "between which the printed number lies" if explains else "which does not reach it"
-    return Found(f"{what} we measure {low:.3f} to {high:.3f}, {answer}", explains)
+    return Finding(f"{what} we measure {low:.3f} to {high:.3f}, {answer}", explains)
 
 
-def _methods(wanted: Wanted) -> Iterable[str]:
+def _columns(wanted: Differing) -> Iterable[str]:
     return dict.fromkeys(column for _, column in wanted)
 
 
-def _other_draws(task: Task, wanted: Wanted) -> dict[tuple[str, str], Found]:
+def _vary_draws(experiment: Experiment, wanted: Differing) -> dict[tuple[str, str], Finding]:
     found = {}
     for row, column in wanted:
-        chosen = row.train is not None or task.features.n_templates == 0
-        varied = ["samples"] * (task.table.dataset not in READ) + ["splits"] * chosen
+        chosen = row.train is not None or experiment.features.n_templates == 0
+        varied = ["samples"] * (experiment.table.dataset not in READ) + ["splits"] * chosen
         if varied:
             what = f"One draw of {' and '.join(varied)} is printed: in {DRAWS} draws"
-            values = _in_draws(task, row, column).mean(axis=1).tolist()
-            found[row.label, column] = _between(what, row, column, values)
+            values = _accuracies_in_draws(experiment, row, column).mean(axis=1).tolist()
+            found[row.label, column] = _explain_by_range(what, row, column, values)
     return found
 
 
-def _in_draws(task: Task, row: Row, column: str) -> Array:
+def _accuracies_in_draws(experiment: Experiment, row: Row, column: str) -> Array:
     """Measure a cell in draws of the dataset, where it is drawn, and of the splits; of shape (n_draws, n_splits)."""
-    fixed = task.table.dataset in READ
-    features = (task.features if fixed else task.redraw(draw) for draw in range(DRAWS))
-    drawn = (task._replace(features=one, seed=task.seed + draw) for draw, one in enumerate(features))
-    return np.array([_accuracies(one, row, column) for one in drawn])
+    fixed = experiment.table.dataset in READ
+    features = (experiment.features if fixed else experiment.redraw(draw) for draw in range(DRAWS))
+    drawn = (experiment._replace(features=one, seed=experiment.seed + draw) for draw, one in enumerate(features))
+    return np.array([_split_accuracies(one, row, column) for one in drawn])
 
 
-def _accuracies(task: Task, row: Row, column: str) -> list[float]:
+def _split_accuracies(experiment: Experiment, row: Row, column: str) -> list[float]:
     if row.train is None:
-        return [template_accuracy(task, column, row.directions).value]
-    classify = separate if task.table.task == "svm" else nearest
-    accuracy = partial(classify, task.features(column, row.directions), task.labels)
-    return split_values(task, row.train, accuracy, range(task.n_splits))
+        return [template_accuracy(experiment, column, row.directions).value]
+    classify = svm_accuracy if experiment.table.experiment == "svm" else nearest_accuracy
+    accuracy = partial(classify, experiment.features(column, row.directions), experiment.labels)
+    return split_values(experiment, row.train, accuracy, range(experiment.n_splits))
 
 
-_VARIATIONS: dict[str, list[Vary]] = {
-    "nearest template": [_other_draws],
-    "nearest neighbour": [_other_draws],
-    "svm": [_other_machines, _other_draws],
-    "k-means": [_other_runs],
+_VARIATIONS: dict[str, list[Variation]] = {
+    "nearest template": [_vary_draws],
+    "nearest neighbour": [_vary_draws],
+    "svm": [_vary_svm_settings, _vary_draws],
+    "k-means": [_vary_starts],
 }

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .results import (
+from .cells import (
     ADDED,
     AGREES,
     DIFFERS,
@@ -20,7 +20,7 @@ from .results import (
     WANTED_SHARE,
     Cell,
     Result,
-    count,
+    count_verdicts,
     decisive,
     held_by_splits,
     wanted_share_holds,
@@ -61,18 +61,18 @@ def all_cells(results: list[Result]) -> list[Cell]:
 
 def headline(cells: list[Cell]) -> str:
     """Say how many cells hold."""
-    verdicts = count(cells)
+    verdicts = count_verdicts(cells)
     judged = verdicts[HELD] + verdicts[NOT_HELD]
     return f"{verdicts[HELD]} of {judged} judged cells hold" if judged else "No cell was judged"
 
 
-def outcome(cells: list[Cell]) -> str:
+def run_outcome(cells: list[Cell]) -> str:
     """Say whether the reproduction succeeds."""
     deciding = decisive(cells)
     if not deciding:
         return f"No judged cell has {WANTED_DIRECTIONS} directions or more, so that nothing is decided."
     success = "counts as successful" if wanted_share_holds(cells) else "does not count as successful"
-    n_held = count(deciding)[HELD]
+    n_held = count_verdicts(deciding)[HELD]
     return (
         f"The reproduction {success}: of the {len(deciding)} cells that decide (features of this package, at least "
         f"{WANTED_DIRECTIONS} directions), {n_held} hold, or {n_held / len(deciding):.1%}; {WANTED_SHARE:.0%} are "
@@ -81,9 +81,9 @@ def outcome(cells: list[Cell]) -> str:
     )
 
 
-def counts(cells: list[Cell]) -> dict[str, int]:
+def verdict_counts(cells: list[Cell]) -> dict[str, int]:
     """Count the cells by what became of them; no printed number is compared twice."""
-    verdicts = count(cells)
+    verdicts = count_verdicts(cells)
     printed = [cell for cell in cells if cell.verdict != OTHER_STARTS]
     return {
         "cells compared": sum(cell.printed is not None and cell.measured is not None for cell in printed),
@@ -98,9 +98,9 @@ def counts(cells: list[Cell]) -> dict[str, int]:
     }
 
 
-def summary(result: Result) -> str:
+def table_outcome(result: Result) -> str:
     """Say in one line how a table went."""
-    verdicts = count(result.cells)
+    verdicts = count_verdicts(result.cells)
     judged, baselines = verdicts[HELD] + verdicts[NOT_HELD], verdicts[AGREES] + verdicts[DIFFERS]
     parts = [f"{verdicts[HELD]} of {judged} hold"] if judged else []
     parts += [f"{verdicts[AGREES]} of {baselines} baselines agree"] if baselines else []
@@ -110,7 +110,7 @@ def summary(result: Result) -> str:
     return ", ".join(parts)
 
 
-def seconds(result: Result) -> str:
+def duration(result: Result) -> str:
     """Say how long a table took; nothing if it was not run."""
     if result.seconds <= 0:
         return ""
@@ -142,7 +142,7 @@ def _decimals(value: float) -> int:
     return next((n for n in (3, 4, 5) if abs(round(value, n) - value) < 1e-9), 6)
 
 
-class Shown(NamedTuple):
+class CellTexts(NamedTuple):
     """The numbers of one cell as texts; empty where there is nothing to show."""
 
     measured: str
@@ -151,7 +151,7 @@ class Shown(NamedTuple):
     ratio: str
 
 
-def shown(result: Result, cell: Cell) -> Shown:
+def cell_texts(result: Result, cell: Cell) -> CellTexts:
     """Write the numbers of a cell; of a run time also how many times faster we are."""
     write = _format(result)
     measured = DASH if cell.measured is None else write(cell.measured)
@@ -161,20 +161,21 @@ def shown(result: Result, cell: Cell) -> Shown:
     ratio = ""
     if result.name == RUN_TIMES and cell.printed and cell.measured:
         ratio = TIMES + significant(cell.printed / cell.measured, 2)
-    return Shown(measured, std, printed, ratio)
+    return CellTexts(measured, std, printed, ratio)
 
 
-def exceptions(results: list[Result], verdict: str) -> tuple[list[str], list[tuple[Result, list[str]]]]:
+def cells_with_verdict(results: list[Result], verdict: str) -> tuple[list[str], list[tuple[Result, list[str]]]]:
     """List the cells with a verdict: the names of the columns, and per cell its table and the other entries."""
     head = ["table", "row", "column", "printed", "measured", "n", "note"]
-    rows = [(result, _entries(result, cell)) for result in results for cell in result.cells if cell.verdict == verdict]
+    found = [(result, cell) for result in results for cell in result.cells if cell.verdict == verdict]
+    rows = [(result, _cell_entries(result, cell)) for result, cell in found]
     if not any(entries[-1] for _, entries in rows):
         return head[:-1], [(result, entries[:-1]) for result, entries in rows]
     return head, rows
 
 
-def _entries(result: Result, cell: Cell) -> list[str]:
-    texts = shown(result, cell)
+def _cell_entries(result: Result, cell: Cell) -> list[str]:
+    texts = cell_texts(result, cell)
     n = "" if cell.n is None else str(cell.n)
     return [cell.row, cell.column, texts.printed, f"{texts.measured} {texts.std}".strip(), n, cell.note]
 
@@ -185,14 +186,14 @@ def footnotes(cells: Iterable[Cell]) -> dict[str, str]:
     return {text: LETTERS[i] if i < len(LETTERS) else str(i + 1) for i, text in enumerate(texts)}
 
 
-def comparison(result: Result) -> str:
+def compare_extra_columns(result: Result) -> str:
     """Say how columns that the paper does not have compare with the best of the paper's; nothing if there are none."""
     columns = dict.fromkeys(cell.column for cell in result.cells if cell.verdict == ADDED)
-    found = [f"{column} is {_compared(result, column)}" for column in columns]
+    found = [f"{column} is {_compare_column(result, column)}" for column in columns]
     return f"Against the best of the paper's columns, row by row: {'; '.join(found)}." if found else ""
 
 
-def _compared(result: Result, column: str) -> str:
+def _compare_column(result: Result, column: str) -> str:
     own = [cell for cell in result.cells if cell.column == column and cell.verdict == ADDED]
     paper = [[cell for cell in result.cells if cell.row == one.row and cell.verdict != ADDED] for one in own]
     ours = np.array([one.measured or 0 for one in own])
