@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +19,8 @@ N_REGISTERED = 5
 SAME_OVERLAP = 0.75
 # How often a mark that is not in the collection may be taken for one that is.
 FALSE_ALARMS = 0.05
+Verdict = Literal["same", "doubtful", "absent"]
+VERDICTS: dict[bool | None, Verdict] = {True: "same", None: "doubtful", False: "absent"}
 # Ink that was found with less confidence than this may be something else.
 DOUBTFUL = 0.5
 
@@ -42,6 +45,14 @@ def calibrate(search: Search, advance: Callable[[], None] = lambda: None) -> Arr
         advance()
     catalogue.set_about("strangers", {"marks": len(catalogue), "scores": sorted(scores)})
     return np.sort(scores)
+
+
+def calibrate_again(search: Search, progress: Callable[[str, int], Any]) -> None:
+    """Calibrate, under a progress bar, if the collection has grown or shrunk by a tenth since this was last done."""
+    n_marks, known = len(search.catalogue), (search.catalogue.about("strangers") or {"marks": 0})["marks"]
+    if n_marks > 1 and abs(n_marks - known) > 0.1 * known:
+        with progress("calibration", min(N_STRANGERS, n_marks)) as advance:
+            calibrate(search, advance)
 
 
 def _others(search: Search, mark: Mark) -> list[Hit]:
@@ -95,6 +106,14 @@ def in_collection(catalogue: Store, hits: Sequence[Hit], confidence: float = 1.0
     if found is None or len(known["scores"]) < 1 / FALSE_ALARMS - 1:
         return None
     return best is not None and found <= FALSE_ALARMS
+
+
+def decided(
+    catalogue: Store, hits: Sequence[Hit], confidence: float, wanted: Filter, mark: Mark | None
+) -> tuple[Verdict, str]:
+    """Return whether a mark is there, in a word and in a sentence; parameters are those of `verdict`."""
+    word = VERDICTS[in_collection(catalogue, hits, confidence)]
+    return word, verdict(catalogue, hits, confidence, wanted, mark)
 
 
 def _best(hits: Sequence[Hit]) -> Hit | None:

@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files import SUFFIXES
@@ -39,6 +39,7 @@ class Entry(NamedTuple):
     extra : further columns of the table, by their names
     mm_per_pixel : float, or None where the table has neither this nor a resolution in dpi
     remark : what could not be taken from the table, and why
+    data : the picture itself, where there is no file
     """
 
     path: Path
@@ -51,6 +52,7 @@ class Entry(NamedTuple):
     extra: dict[str, str] = {}  # noqa: RUF012
     mm_per_pixel: float | None = None
     remark: str = ""
+    data: bytes = b""
 
 
 class Problem(NamedTuple):
@@ -199,7 +201,7 @@ def _columns(header: list[str]) -> dict[str, int]:
     return {field: names.index(name) for field, name in found.items() if name}
 
 
-def _entry(path: Path, known: dict[str, str], extra: dict[str, str]) -> Entry:
+def _entry(path: Path, known: dict[str, Any], extra: dict[str, str]) -> Entry:
     scales = {unit: known.pop(unit, "") for unit in ("mm_per_pixel", "dpi")}
     unit = "mm_per_pixel" if scales["mm_per_pixel"] else "dpi"
     mm_per_pixel, remark = None, ""

@@ -16,7 +16,7 @@ from .intake import Prepared, Settings, features
 from .model import METADATA, Mark
 from .ranking import ink_of, write_ink
 from .store import Record, Store
-from .workers import Workers, read_bytes
+from .workers import Job, Workers, read_bytes
 
 BATCH = 32
 BATCH_SECONDS = 1.0
@@ -89,11 +89,14 @@ class _Adding:
         self._batch: list[Callable[[], str]] = []
         self._since = time.monotonic()
 
-    def jobs(self, items: Iterable[Entry | Problem]) -> Iterator[tuple[Any, Callable[[], bytes], Settings]]:
+    def jobs(self, items: Iterable[Entry | Problem]) -> Iterator[Job]:
         """Walk through the items, and hand out those that have to be read."""
         for item in items:
             if isinstance(item, Problem):
                 self._fail(item)
+                continue
+            if item.data:
+                yield (item, ""), item.data, self.settings
                 continue
             stamp = self._stamp(item)
             seen, told = self._seen(str(item.path))
@@ -130,7 +133,7 @@ class _Adding:
         try:
             if isinstance(found, Exception):
                 raise found
-            original = read_bytes(entry.path) if self.keep else None
+            original = (entry.data or read_bytes(entry.path)) if self.keep else None
         except (ValueError, OSError) as error:
             self._fail(Problem(str(entry.path), str(error)))
             return
@@ -154,7 +157,7 @@ class _Adding:
     def _put(self, record: Record, given: dict[str, Any]) -> str:
         """Store a mark; one of the same file hands on its id, and what people wrote about it."""
         mark = record.mark
-        old = self.catalogue.of_source(mark.source)
+        old = self.catalogue.of_source(mark.source) or self.catalogue.known(mark.uid)
         _, told = self._seen(mark.source)
         given = given | {"mm_per_pixel": mark.mm_per_pixel}
         if old is not None:
@@ -200,7 +203,7 @@ def record_of(
     source = str(entry.path) if entry.path != Path() else ""
     height, width = prepared.mark.shape
     mark = Mark(
-        uid=sha256(f"{source}\n{prepared.sha256}".encode("utf-8", "surrogateescape")).hexdigest()[:16],
+        uid=sha256(f"{source or entry.name}\n{prepared.sha256}".encode("utf-8", "surrogateescape")).hexdigest()[:16],
         **{name: getattr(entry, name) for name in METADATA if name != "note"},
         note="",
         extra=dict(entry.extra),

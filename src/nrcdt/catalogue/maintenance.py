@@ -76,9 +76,9 @@ def merge(catalogue: Store, other: Store, advance: Callable[[], None] = lambda: 
     with catalogue.transaction():
         for record in other.records():
             advance()
-            if catalogue.has(record.mark.uid):
+            if ours := catalogue.known(record.mark.uid):
                 n_old += 1
-                n_filled += _fill(catalogue, record.mark, conflicts)
+                n_filled += _fill(catalogue, ours, record.mark, conflicts)
                 continue
             if record.mark.source in sources:  # another picture under the same name, of another machine
                 extra = record.mark.extra | {"merged from": record.mark.source}
@@ -90,9 +90,8 @@ def merge(catalogue: Store, other: Store, advance: Callable[[], None] = lambda: 
     return Merged(n_new, n_old, n_filled, n_judged, conflicts)
 
 
-def _fill(catalogue: Store, theirs: Mark, conflicts: list[str]) -> bool:
+def _fill(catalogue: Store, ours: Mark, theirs: Mark, conflicts: list[str]) -> bool:
     """Fill the empty fields of a mark; return whether there was something to fill in."""
-    ours = catalogue.mark(theirs.uid)
     changes: dict[str, Any] = {"extra": theirs.extra | ours.extra}
     for name in (*METADATA, "mm_per_pixel"):
         here, there = getattr(ours, name), getattr(theirs, name)

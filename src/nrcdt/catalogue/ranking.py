@@ -50,10 +50,11 @@ class Hit(NamedTuple):
         and twice the share that does not overlap. None for hits that were not registered,
         because they are too far down the list or their ink is damaged.
     distance : float, between features
-    registration : Registration from pixels of the query's mark to those of this one, or None
+    registration : Registration from pixels of the query's ink to those of this mark's, or None
     stretch : (float, float) or None
         How many times longer this mark is on paper, in the direction where that is least and where it is most; None
         unless both pictures have a scale.
+    rank : 1 for the best
     """
 
     mark: Mark
@@ -61,6 +62,27 @@ class Hit(NamedTuple):
     distance: float
     registration: Registration | None
     stretch: tuple[float, float] | None
+    rank: int = 0
+
+    @property
+    def name(self) -> str:
+        """What the mark is called."""
+        return self.mark.name
+
+    @property
+    def motif(self) -> str:
+        """What it shows."""
+        return self.mark.motif
+
+    @property
+    def overlap(self) -> float | None:
+        """Share of the ink that lies over each other, of what either has; None for hits that were not registered."""
+        return None if self.registration is None else self.registration.overlap
+
+    @property
+    def map(self) -> Array | None:
+        """Affine map, of shape (2, 3), from pixels (x, y) of the query's ink to those of this mark's, or None."""
+        return None if self.registration is None else self.registration.matrix
 
     @property
     def size_ratio(self) -> float | None:
@@ -164,7 +186,7 @@ class Search:
         first, rest = pairs[:n_registered], pairs[n_registered:]
         hits = self._registered(query, first) if first else []
         hits += [Hit(mark, None, distance, None, None) for mark, distance in rest]
-        return hits[:n]
+        return [hit._replace(rank=rank) for rank, hit in enumerate(hits[:n], 1)]
 
     def _registered(self, query: Query, pairs: Sequence[tuple[Mark, float]]) -> list[Hit]:
         """Lay marks over a query, each in a thread, and rank them; damaged ones come last."""

@@ -96,16 +96,17 @@ class Store(Database):
         for number in self.ids(wanted).tolist():
             yield from (from_row(row) for row in self.rows(f"{_SELECT} id = ?", [number]))
 
-    def has(self, uid: str) -> bool:
-        """Return whether there is a mark of this id."""
-        return bool(self.rows("SELECT 1 FROM marks WHERE uid = ?", [uid]))
+    def known(self, uid: str) -> Mark | None:
+        """Return the mark of an id, if there is one."""
+        rows = self.rows(f"{_SELECT} uid = ?", [uid])
+        return from_row(rows[0]) if rows else None
 
     def mark(self, uid: str) -> Mark:
         """Return a mark by its id."""
-        rows = self.rows(f"{_SELECT} uid = ?", [uid])
-        if not rows:
+        mark = self.known(uid)
+        if mark is None:
             raise KeyError(uid)
-        return from_row(rows[0])
+        return mark
 
     def of_source(self, source: str) -> Mark | None:
         """Return the mark that was read from a file, if there is one."""

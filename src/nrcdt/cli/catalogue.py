@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,14 +24,15 @@ from .options import (
     Text,
     Until,
     filter_of,
+    opened,
 )
 from .progress import progress_bar
 from .searching import cluster, compare, evaluate, query
 
 if TYPE_CHECKING:
+    from ..catalogue import Catalogue
     from ..catalogue.importers import Entry, Problem
     from ..catalogue.ingest import Count
-    from ..catalogue.intake import Settings
     from ..catalogue.model import Mark
     from ..catalogue.store import Store
 
@@ -70,52 +71,33 @@ def add(
     Exit code: 0 all pictures are in the catalogue, 1 some failed, 2 nothing was done.
     """
     with one_red_line():
-        from ..catalogue import ingest
-        from ..catalogue.intake import Settings
-        from ..catalogue.store import Store
+        from ..catalogue import Catalogue
+        from ..catalogue.importers import listed
 
         if source is None and not renew:
             raise InputError("FOLDER", "be given", "none", "Name a folder or a CSV table, or say --renew.")
-        items = [] if source is None else _items(source, root)
-        count = ingest.Count()
-        with Store(catalogue, create=source is not None) as store:
-            if renew:
-                with progress_bar("features", len(store)) as advance:
-                    say(f"{ingest.renew(store, advance)} marks: features computed again")
-            if items:
-                settings = Settings(polarity.value, crop, (), not drawing, bar_mm)
-                count = _add(store, items, settings, keep, again, jobs)
-                _tell(store, items, count)
-            _calibrate(store)
+        items = [] if source is None else list(listed(source, root))
+        reading: dict[str, Any] = {"polarity": polarity.value, "drawing": drawing, "crop": crop, "bar_mm": bar_mm}
+        with Catalogue(catalogue) as marks:
+            if renew and (source is None or catalogue.is_file()):
+                say(f"{marks.renew(progress_bar)} marks: features computed again")
+            if source is None:
+                return
+            count = _add(marks, items, source, keep=keep, again=again, n_jobs=jobs or None, **reading)
+            _tell(marks.store, items, count)
     if count.failed:
         raise typer.Exit(SOME_FAILED)
 
 
-def _items(source: Path, root: Path | None) -> list[Entry | Problem]:
-    """List what is to be added, before there is a catalogue; refuse a source without pictures."""
-    from ..catalogue.importers import Entry, listed
-
-    items = list(listed(source, root))
-    if not any(isinstance(item, Entry) for item in items):
-        for item in items:
-            _report_problem(item)  # type: ignore[arg-type]
-        raise InputError(
-            "FOLDER", "hold pictures that can be taken", f"none in {printable(source)}", "Name another folder."
-        )
-    return items
-
-
-def _add(store: Store, items: list[Entry | Problem], settings: Settings, keep: bool, again: bool, jobs: int) -> Count:
-    from ..catalogue import ingest
-    from ..catalogue.workers import Workers
-
+def _add(marks: Catalogue, items: list[Entry | Problem], source: Path, **options: Any) -> Count:
     try:
-        with progress_bar("add", len(items)) as advance, Workers(jobs or None) as workers:
-            return ingest.add(
-                store, items, settings, workers, keep=keep, again=again, report=_report_problem, advance=advance
-            )
+        return marks.add(items, report=_report, progress=progress_bar, **options)
+    except InputError as error:
+        if error.where.argument != "pictures":
+            raise
+        raise InputError("FOLDER", error.rule, f"none in {printable(source)}", error.remedy) from None
     except KeyboardInterrupt:
-        complain(f"Interrupted: {len(store)} marks are in {store.path}. The same command goes on from here.")
+        complain(f"Interrupted: {len(marks)} marks are in {marks.path}. The same command goes on from here.")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -150,22 +132,11 @@ def _tell_odd_dates(dates: list[str]) -> None:
         )
 
 
-def _report_problem(problem: Problem) -> None:
+def _report(problem: Problem) -> None:
     if problem.left_out:
         say(f"left out: {problem.file}")
     else:
         complain(f"{problem.file}: {problem.reason}")
-
-
-def _calibrate(store: Store) -> None:
-    """Measure what scores strangers get, if the collection has grown or shrunk by a tenth since this was last done."""
-    from ..catalogue.calibration import N_STRANGERS, calibrate
-    from ..catalogue.ranking import Search
-
-    known = store.about("strangers") or {"marks": 0}
-    if len(store) > 1 and abs(len(store) - known["marks"]) > 0.1 * known["marks"]:
-        with progress_bar("calibration", min(N_STRANGERS, len(store))) as advance:
-            calibrate(Search(store), advance)
 
 
 for command in (query, compare, cluster):
@@ -188,14 +159,11 @@ def edit(
     """Change what is known about a mark; without options, show it. An empty text, "", means unknown."""
     given = {"name": name, "motif": motif, "date": date, "place": place}
     given |= {"method": method, "reference": reference, "note": note, "dpi": dpi}
-    with one_red_line():
-        from ..catalogue.store import Store
-
-        changes = {key: value for key, value in given.items() if value is not None}
-        with Store(catalogue, readonly=not changes) as store:
-            found = store.find(mark)
-            _show_mark(store.edit(found.uid, changes) if changes else found)
-            _tell_odd_dates([changes.get("date", "")])
+    changes = {key: value for key, value in given.items() if value is not None}
+    with opened(catalogue, readonly=not changes) as store:
+        found = store.find(mark)
+        _show_mark(store.edit(found.uid, changes) if changes else found)
+        _tell_odd_dates([changes.get("date", "")])
 
 
 def _show_mark(mark: Mark) -> None:
@@ -212,13 +180,10 @@ def remove(
     marks: Annotated[list[str], typer.Argument(metavar="MARK...", help="Ids, names, references or files of marks.")],
 ) -> None:
     """Take marks out of the catalogue; the files they came from stay."""
-    with one_red_line():
-        from ..catalogue.store import Store
-
-        with Store(catalogue) as store:
-            found = {store.find(mark).uid for mark in marks}
-            store.remove(found)
-            say(f"{len(found)} removed; {len(store)} marks are left")
+    with opened(catalogue, readonly=False) as store:
+        found = {store.find(mark).uid for mark in marks}
+        store.remove(found)
+        say(f"{len(found)} removed; {len(store)} marks are left")
 
 
 @app.command()
@@ -227,20 +192,20 @@ def merge(
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="Catalogue to take marks and judgements from.")],
 ) -> None:
     """Take over marks, judgements, and what was unknown here from another catalogue, which stays as it is."""
-    with one_red_line():
+    with opened(catalogue, readonly=False) as store, opened(other) as second:
+        from ..catalogue.calibration import calibrate_again
         from ..catalogue.maintenance import merge as run
-        from ..catalogue.store import Store
+        from ..catalogue.ranking import Search
 
-        with Store(catalogue) as store, Store(other, readonly=True) as second:
-            with progress_bar("merge", len(second)) as advance:
-                merged = run(store, second, advance)
-            for conflict in merged.conflicts:
-                complain(f"kept as it is: {conflict}")
-            say(
-                f"{merged.new} taken over, {merged.old} were there, {merged.filled} of them completed, "
-                f"{merged.judgements} judgements taken over; {len(store)} marks in {catalogue}"
-            )
-            _calibrate(store)
+        with progress_bar("merge", len(second)) as advance:
+            merged = run(store, second, advance)
+        for conflict in merged.conflicts:
+            complain(f"kept as it is: {conflict}")
+        say(
+            f"{merged.new} taken over, {merged.old} were there, {merged.filled} of them completed, "
+            f"{merged.judgements} judgements taken over; {len(store)} marks in {catalogue}"
+        )
+        calibrate_again(Search(store), progress_bar)
 
 
 @app.command()
@@ -256,13 +221,11 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Write over a table that exists.")] = False,
 ) -> None:
     """Write what is known about marks, with sizes and judgements."""
-    with one_red_line():
+    with opened(catalogue) as store:
         from ..catalogue.maintenance import export as run
-        from ..catalogue.store import Store
 
-        with Store(catalogue, readonly=True) as store:
-            wanted = filter_of(text, motif, method, place, since, until)
-            say(f"{run(store, out, wanted, force=force)} marks written to {out}")
+        wanted = filter_of(text, motif, method, place, since, until)
+        say(f"{run(store, out, wanted, force=force)} marks written to {out}")
 
 
 @app.command()
@@ -270,12 +233,10 @@ def backup(
     catalogue: File, out: Annotated[Path, typer.Argument(metavar="COPY", help="New file to copy the catalogue to.")]
 ) -> None:
     """Copy the catalogue, even while it is in use."""
-    with one_red_line():
+    with opened(catalogue) as store:
         from ..catalogue.maintenance import backup as run
-        from ..catalogue.store import Store
 
-        with Store(catalogue, readonly=True) as store:
-            run(store, out)
+        run(store, out)
         say(f"copied to {out}")
 
 
@@ -285,15 +246,13 @@ def verify(catalogue: File) -> None:
 
     Exit code: 0 all is well, 1 something is damaged, 2 the file cannot be read.
     """
-    with one_red_line():
+    with opened(catalogue) as store:
         from ..catalogue.maintenance import missing_files
         from ..catalogue.maintenance import verify as run
-        from ..catalogue.store import Store
 
-        with Store(catalogue, readonly=True) as store:
-            with progress_bar("verify", len(store)) as advance:
-                faults = list(run(store, advance))
-            missing, n = missing_files(store), len(store)
+        with progress_bar("verify", len(store)) as advance:
+            faults = list(run(store, advance))
+        missing, n = missing_files(store), len(store)
     for fault in faults:
         complain(fault)
     if missing:
@@ -308,13 +267,11 @@ def verify(catalogue: File) -> None:
 @app.command()
 def stats(catalogue: File) -> None:
     """Tell what is in the catalogue."""
-    with one_red_line():
+    with opened(catalogue) as store:
         from ..catalogue.maintenance import stats as run
-        from ..catalogue.store import Store
 
-        with Store(catalogue, readonly=True) as store:
-            for key, value in run(store).items():
-                say(f"{key:16} {value}")
+        for key, value in run(store).items():
+            say(f"{key:16} {value}")
 
 
 app.command("eval")(evaluate)

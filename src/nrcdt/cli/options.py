@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .console import one_red_line
+
 if TYPE_CHECKING:
     from ..catalogue.model import Filter
+    from ..catalogue.store import Store
 
 
 class Polarity(StrEnum):
@@ -36,6 +41,16 @@ Place = Annotated[list[str] | None, typer.Option(help="Only this place; may be r
 Since = Annotated[int | None, typer.Option("--from", min=0, max=9999, help="Only marks dated to this year or later.")]
 Until = Annotated[int | None, typer.Option("--to", min=0, max=9999, help="Only marks dated to this year or earlier.")]
 Text = Annotated[str, typer.Option(help="Only marks with this in name, motif, date, place, method, reference or note.")]
+
+
+@contextmanager
+def opened(path: Path, *, readonly: bool = True) -> Iterator[Store]:
+    """Open the file of a catalogue; what goes wrong meanwhile is said in one red line."""
+    with one_red_line():
+        from ..catalogue.store import Store
+
+        with Store(path, readonly=readonly) as store:
+            yield store
 
 
 def filter_of(

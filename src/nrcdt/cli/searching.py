@@ -26,6 +26,7 @@ from .options import (
     Text,
     Until,
     filter_of,
+    opened,
 )
 from .progress import progress_bar
 
@@ -58,27 +59,22 @@ def query(
 ) -> None:
     """Find the relatives of a mark, whatever its rotation, size, shear or mirror image."""
     with one_red_line():
+        from ..catalogue import Catalogue
+        from ..catalogue.export_rows import hit_row
         from ..catalogue.intake import Settings
-        from ..catalogue.store import Store
-        from ..catalogue.workers import Workers, read_bytes
+        from ..catalogue.maintenance import write_list
 
         check_output(out, ".csv", ".json")
-        with Store(catalogue, readonly=True) as store, Workers(1) as workers:
-            # The worker takes two seconds to start: meanwhile, what takes as long to load.
-            from ..catalogue.calibration import verdict
-            from ..catalogue.export_rows import hit_row
-            from ..catalogue.maintenance import write_list
-            from ..catalogue.ranking import Search, query_of
-
+        with Catalogue(catalogue, readonly=True) as marks:
             wanted = filter_of(text, motif, method, place, since, until)
-            _refuse_unknown(store, wanted)
+            _refuse_unknown(marks.store, wanted)
             with named(picture):
-                found = workers.prepare(read_bytes(picture), Settings(polarity.value, crop, (), not drawing, bar_mm))
-            hits = Search(store).query(query_of(found), wanted, n=n)
-            _show_hits(hits, found)
-            say(verdict(store, hits, found.confidence, wanted))
-            if out is not None:
-                write_list(out, (hit_row(rank, hit) for rank, hit in enumerate(hits, 1)))
+                seen = marks.prepare(picture, Settings(polarity.value, crop, (), not drawing, bar_mm))
+            answer = marks.answer(seen, n, wanted)
+        _show_hits(answer.hits, seen)
+        say(answer.sentence)
+        if out is not None:
+            write_list(out, (hit_row(hit.rank, hit) for hit in answer.hits))
 
 
 def _refuse_unknown(store: Store, wanted: Filter) -> None:
@@ -93,14 +89,14 @@ def _refuse_unknown(store: Store, wanted: Filter) -> None:
         raise InputError("--from", "not be after --to", f"{first} and {last}", "Exchange them.")
 
 
-def _show_hits(hits: list[Hit], found: Any) -> None:
+def _show_hits(hits: Sequence[Hit], found: Any) -> None:
     from ..catalogue.calibration import DOUBTFUL
 
     for step in found.steps:
         say(f"  {step}")
     if found.confidence < DOUBTFUL:
         say(f"The ink was found with a confidence of {found.confidence:.2f} only: try --crop or --polarity.")
-    rows = [{"rank": str(rank)} | _cells(hit) for rank, hit in enumerate(hits, 1)]
+    rows = [_cells(hit) for hit in hits]
     if not rows:
         return
     filled = [name for name in rows[0] if any(row[name] for row in rows)]
@@ -125,12 +121,19 @@ def _fitting(names: list[str], rows: list[dict[str, str]]) -> list[str]:
 def _cells(hit: Hit) -> dict[str, str]:
     """Return a row of the table; columns that are empty throughout are left out."""
     mark, size = hit.mark, hit.mark.size_mm
-    cells = {"id": mark.uid[:8], "name": mark.name, "motif": mark.motif, "date": mark.date, "place": mark.place}
+    cells = {
+        "rank": str(hit.rank),
+        "id": mark.uid[:8],
+        "name": mark.name,
+        "motif": mark.motif,
+        "date": mark.date,
+        "place": mark.place,
+    }
     cells |= {"method": mark.method, "reference": mark.reference}
     cells["size, mm"] = f"{size[0]:.0f} x {size[1]:.0f}" if size else ""
     return cells | {
         "score": "" if hit.score is None else f"{hit.score:.2f}",
-        "overlap": f"{hit.registration.overlap:.2f}" if hit.registration else "",
+        "overlap": "" if hit.overlap is None else f"{hit.overlap:.2f}",
     }
 
 
@@ -141,17 +144,15 @@ def compare(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save a picture of one laid over the other.")] = None,
 ) -> None:
     """Lay a mark over another, and tell by which rotation, scale and shear."""
-    with one_red_line():
+    with opened(catalogue) as store:
         from ..catalogue.overlay import compared, save_overlay
-        from ..catalogue.store import Store
 
         check_output(out, ".png")
-        with Store(catalogue, readonly=True) as store:
-            found = compared(store, store.find(a), store.find(b))
-            for line in found.sentences():
-                say(line)
-            if out is not None:
-                save_overlay(store, found, out)
+        found = compared(store, store.find(a), store.find(b))
+        for line in found.sentences():
+            say(line)
+        if out is not None:
+            save_overlay(store, found, out)
 
 
 def cluster(
@@ -161,18 +162,16 @@ def cluster(
     reach: Annotated[float, typer.Option(help="Without --groups: how far apart members may be; 1 is usual.")] = 0.6,
 ) -> None:
     """Put marks that are alike into groups."""
-    with one_red_line():
+    with opened(catalogue) as store:
         from ..catalogue.clusters import clusters
         from ..catalogue.export_rows import about
         from ..catalogue.index import Index
         from ..catalogue.maintenance import write_list
-        from ..catalogue.store import Store
 
         check_output(out, ".csv", ".json")
-        with Store(catalogue, readonly=True) as store:
-            ids, found = clusters(Index(store), groups, reach)
-            marks = store.numbered(ids)
-        rows = sorted(({"group": int(g)} | about(mark) for g, mark in zip(found, marks, strict=True)), key=_by_group)
+        ids, found = clusters(Index(store), groups, reach)
+        numbered = zip(found.tolist(), store.numbered(ids), strict=True)
+        rows = sorted(({"group": group} | about(mark) for group, mark in numbered), key=_by_group)
         _show_groups(rows)
         if out is not None:
             write_list(out, rows)
@@ -205,14 +204,13 @@ def evaluate(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the numbers: .json.")] = None,
 ) -> None:
     """Measure how well the catalogue answers: every mark is left out and looked for among the others."""
-    with one_red_line():
+    with opened(catalogue) as store:
         from ..catalogue.evaluation import evaluate as run
         from ..catalogue.evaluation import rich_table, save
         from ..catalogue.ranking import Search
-        from ..catalogue.store import Store
 
         check_output(out, ".json")
-        with Store(catalogue, readonly=True) as store, progress_bar("eval", None) as advance:
+        with progress_bar("eval", None) as advance:
             found = run(Search(store), queries, copies, advance, without or ())
         if not found.rows and not found.copies:
             complain("Nothing can be measured: no motif has two marks, and no copies were asked for.")

@@ -1,0 +1,287 @@
+"""The front door: pictures go in, and a picture is answered with its relatives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ..errors import InputError
+from ..measures import positive_integer
+from ..slices import Array
+from . import ingest, workers
+from .calibration import Verdict, calibrate_again, decided
+from .importers import Entry, Problem, listed
+from .intake import Prepared, Settings
+from .model import Filter, Mark
+from .ranking import Hit, Query, Search, ink_of, query_of, query_of_mark, write_ink
+from .store import Store
+from .units import read_resolution
+
+EVERYTHING = Filter()
+Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
+
+
+class Answer(NamedTuple):
+    """Which marks of a catalogue resemble a picture, and whether it shows one of them.
+
+    Attributes
+    ----------
+    verdict : "same", "doubtful" or "absent"
+        Whether one of the hits is the mark itself. Doubtful where nobody can tell: the ink was found with little
+        confidence, or the catalogue is too small.
+    sentence : what is found, and why
+    hits : `nrcdt.catalogue.ranking.Hit`, best first
+    ink : array of shape (h, w), uint8, bright on 0; what was taken for the mark in the picture
+    """
+
+    verdict: Verdict
+    sentence: str
+    hits: tuple[Hit, ...]
+    ink: Array
+
+
+def answer(
+    search: Search,
+    query: Query,
+    n: int = 10,
+    wanted: Filter = EVERYTHING,
+    *,
+    confidence: float = 1,
+    of: Mark | None = None,
+) -> Answer:
+    """Look for a mark, and decide whether it is there.
+
+    Parameters
+    ----------
+    search : Search in a catalogue
+    query : what to look for
+    n : number of hits
+    wanted : which marks to look among
+    confidence : with which the ink was found
+    of : the mark of the catalogue that is looked for, and left out
+    """
+    n = positive_integer(n, "n", "It is the number of hits.")
+    hits = search.query(query, wanted, n=n, without=of and of.uid)
+    verdict, sentence = decided(search.catalogue, hits, confidence, wanted, of)
+    return Answer(verdict, sentence, tuple(hits), query.mark)
+
+
+def _silent(what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
+    return nullcontext(lambda: None)
+
+
+def _warn(problem: Problem) -> None:
+    if not problem.left_out:
+        warnings.warn(f"{problem.file}: {problem.reason}", stacklevel=2)
+
+
+class Catalogue:
+    """A catalogue of marks in a file; the file is made when first something is added.
+
+    Parameters
+    ----------
+    path : file
+    readonly : whether to leave it alone
+
+    Attributes
+    ----------
+    store : `nrcdt.catalogue.store.Store`
+        What is in the file: marks by name, what is known of them, judgements about pairs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nrcdt.datasets import distorted, watermarks
+    >>> drawings, names = watermarks(4, size=96)
+    >>> copies, _ = distorted(drawings[2:3], 1, random_state=0, shift=(-3, 3))
+    >>> with Catalogue(Path(tempfile.mkdtemp(), "marks.db")) as catalogue:
+    ...     count = catalogue.add({f"{name}/first": 1 - image for name, image in zip(names, drawings)}, drawing=True)
+    ...     answer = catalogue.query(1 - copies[0], drawing=True)
+    >>> count.added, answer.verdict, answer.hits[0].motif
+    (4, 'same', 'anchor')
+    """
+
+    def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
+        self.path, self.readonly = Path(path), readonly
+        self._open = ExitStack()
+        self._store: Store | None = None
+        self._search: Search | None = None
+        self._worker: workers.Workers | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, and end the process that reads pictures."""
+        self._open.close()
+        self._store = self._search = self._worker = None
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    @property
+    def store(self) -> Store:
+        """What is in the file."""
+        return self._opened(create=False)
+
+    def _opened(self, create: bool) -> Store:
+        if self._store is None:
+            self._store = self._open.enter_context(Store(self.path, create=create, readonly=self.readonly))
+        return self._store
+
+    @property
+    def search(self) -> Search:
+        """What finds relatives; it keeps in memory what queries have in common."""
+        if self._search is None:
+            self._search = Search(self.store)
+        return self._search
+
+    def add(
+        self,
+        pictures: Any,
+        *,
+        polarity: str = "auto",
+        drawing: bool = False,
+        crop: tuple[int, int, int, int] | None = None,
+        bar_mm: float | None = None,
+        keep: bool = False,
+        root: Path | str | None = None,
+        again: bool = False,
+        n_jobs: int | None = None,
+        report: Callable[[Problem], None] = _warn,
+        progress: Progress = _silent,
+    ) -> ingest.Count:
+        """Add pictures; those of files that have not changed are skipped.
+
+        Parameters
+        ----------
+        pictures : path, or list of paths, or dict
+            A folder of folders named after motifs, a CSV table, or a picture: see `nrcdt.catalogue.importers.listed`,
+            whose entries may come instead. Or pictures themselves, bytes or arrays, by names such as "crown/crown 1",
+            which is "crown 1" with the motif "crown".
+        polarity : "auto", "dark" or "light", the side of the paper that is ink
+        drawing : whether these are clean drawings, in which whatever is not paper is ink
+        crop : (left, top, right, bottom) of the part to look at, in pixels
+        bar_mm : length of the scale bar in the pictures, in millimetres
+        keep : whether to store the files themselves, too
+        root : folder that the files of a table have to be in
+        again : whether to read pictures that have not changed, too
+        n_jobs : processes that read pictures; one per core if left out
+        report : called with every `Problem`; failures become warnings if left out
+        progress : called with what is done and in how many steps; a context manager that gives what to call per step
+
+        Returns
+        -------
+        Count (added, replaced, unchanged, failed, left_out, corrected)
+        """
+        items = list(_items(pictures, root))
+        if not any(isinstance(item, Entry) for item in items):
+            for item in items:
+                report(item)  # type: ignore[arg-type]
+            got = "none" + f" in {pictures}" * isinstance(pictures, (str, Path))
+            raise InputError("pictures", "hold pictures that can be taken", got, "Name another folder.")
+        store = self._opened(create=True)
+        settings = Settings(polarity, crop, (), not drawing, bar_mm)
+        options: dict[str, Any] = {"keep": keep, "again": again, "report": report}
+        with progress("add", len(items)) as advance, workers.Workers(n_jobs) as pool:
+            count = ingest.add(store, items, settings, pool, advance=advance, **options)
+        calibrate_again(self.search, progress)
+        return count
+
+    def renew(self, progress: Progress = _silent) -> int:
+        """Compute all features again, from the stored ink, with the settings of this version; return how many."""
+        with progress("features", len(self)) as advance:
+            n_marks = ingest.renew(self.store, advance)
+        calibrate_again(self.search, progress)
+        return n_marks
+
+    def query(
+        self,
+        picture: Any,
+        n: int = 10,
+        *,
+        dpi: float | None = None,
+        polarity: str = "auto",
+        crop: tuple[int, int, int, int] | None = None,
+        drawing: bool = False,
+        bar_mm: float | None = None,
+        wanted: Filter = EVERYTHING,
+    ) -> Answer:
+        """Find the relatives of a mark, whatever its rotation, size, shear or mirror image.
+
+        Parameters
+        ----------
+        picture : path, bytes of a file, or array of shape (height, width) or (height, width, 3)
+        n : number of hits
+        dpi : resolution of the picture; as the file tells if left out
+        polarity, crop, drawing, bar_mm : as for `add`
+        wanted : which marks to look among
+        """
+        seen = self.prepare(picture, Settings(polarity, crop, (), not drawing, bar_mm), dpi)
+        return self.answer(seen, n, wanted)
+
+    def prepare(self, picture: Any, settings: Settings, dpi: float | None = None) -> Prepared:
+        """Find the ink in a picture, in a process of its own: the first half of a query."""
+        if self._worker is None:
+            self._worker = self._open.enter_context(workers.Workers(1))
+        found = self._worker.prepare(_bytes_of(picture), settings)
+        return found if dpi is None else found._replace(mm_per_pixel=read_resolution(str(dpi)))
+
+    def answer(self, seen: Prepared, n: int = 10, wanted: Filter = EVERYTHING) -> Answer:
+        """Find the relatives of what `prepare` found: the second half of a query."""
+        return answer(self.search, query_of(seen), n, wanted, confidence=seen.confidence)
+
+    def relatives(self, mark: Mark | str, n: int = 10, wanted: Filter = EVERYTHING) -> Answer:
+        """Find the relatives of a mark of the catalogue, which is asked for by its id, name, reference or file."""
+        mark = self.store.find(mark) if isinstance(mark, str) else mark
+        return answer(self.search, query_of_mark(self.store, mark), n, wanted, of=mark)
+
+    def ink(self, mark: Mark | str) -> Array:
+        """Return the ink of a mark of the catalogue: an array of shape (h, w), uint8, bright on 0."""
+        return ink_of(self.store, self.store.find(mark) if isinstance(mark, str) else mark)
+
+
+def _items(pictures: Any, root: Path | str | None) -> Iterable[Entry | Problem]:
+    """List what is to be added."""
+    if isinstance(pictures, Mapping):
+        return _given(pictures)
+    if isinstance(pictures, (str, Path)):
+        return listed(pictures, root)
+    return chain.from_iterable([one] if isinstance(one, (Entry, Problem)) else listed(one, root) for one in pictures)
+
+
+def _given(pictures: Mapping[str, Any]) -> Iterator[Entry]:
+    for name, picture in pictures.items():
+        motif, _, short = name.rpartition("/")
+        yield Entry(Path(), short, motif, data=_bytes_of(picture))
+
+
+def _bytes_of(picture: Any) -> bytes:
+    """Return a picture as the bytes of a file; an array becomes a PNG, stretched to 16 bits unless it has 8 or 16."""
+    if isinstance(picture, bytes):
+        return picture
+    if isinstance(picture, (str, Path)):
+        return workers.read_bytes(Path(picture))
+    levels = np.asarray(picture)
+    if levels.ndim == 2 and levels.dtype not in (np.uint8, np.uint16) and levels.size and np.isfinite(levels).all():
+        levels = levels.astype(np.float64)
+        low, high = levels.min(), levels.max()
+        levels = np.rint((levels - low) * (65535 / (high - low or 1))).astype(np.uint16)
+    grey = levels.ndim == 2 and levels.dtype in (np.uint8, np.uint16)
+    if not levels.size or not (grey or (levels.ndim == 3 and levels.shape[2] == 3 and levels.dtype == np.uint8)):
+        raise InputError(
+            "the picture",
+            "be a file, bytes, or an array of finite grey levels, or of colours of dtype uint8",
+            f"shape {levels.shape} of {levels.dtype}",
+            "Convert it to grey.",
+        )
+    return write_ink(levels)
