@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageOps
-from rich.table import Table
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -22,7 +21,7 @@ from . import plot
 from .datasets import distorted, watermarks
 from .errors import InputError
 from .estimators import NRCDT, RCDT
-from .pages import claim_folder, render
+from .pages import Table, claim_folder, render
 from .pages.pictures import figure_address, new_figure, png_address
 from .slices import Array
 from .whole_files import write_whole
@@ -61,10 +60,6 @@ class Task(NamedTuple):
     samples: Array
     labels: Array
 
-    def summary(self) -> str:
-        """Say how large the task is."""
-        return f"{len(self.names)} watermarks, {len(self.samples)} distorted copies, one template each"
-
 
 class Tile(NamedTuple):
     """A picture, the class it was taken for, and its own."""
@@ -93,7 +88,7 @@ def run(
 
     Returns
     -------
-    path of the page, and its table for the terminal
+    path of the page, and the table of methods
     """
     if n_samples < 1:
         raise InputError("n_samples", "be at least 1", n_samples, "20 is a good start.")
@@ -104,7 +99,7 @@ def run(
     results, predictions = _compare(task, progress)
     progress(1, 1, "writing the page")
     write_whole(page, html_page(task, results, predictions[SHOWCASE]).encode())
-    return page, _rich_table(results, task)
+    return page, _table(task, results)
 
 
 def next_command() -> str:
@@ -146,32 +141,28 @@ def _compare(task: Task, progress: Progress) -> tuple[list[Result], dict[str, Ar
     return results, predictions
 
 
-def _rich_table(results: list[Result], task: Task) -> Table:
-    table = Table(title=task.summary(), caption=f"guessing would score {1 / len(task.names):.3f}", title_justify="left")
-    for column in COLUMNS:
-        table.add_column(column, justify="left" if column == "method" else "right")
-    for result in results:
-        table.add_row(*result.cells(), style="bold" if result.method == SHOWCASE else None)
-    return table
+def _table(task: Task, results: list[Result]) -> Table:
+    summary = f"{len(task.names)} watermarks, {len(task.samples)} distorted copies, one template each"
+    styles = ["best" if result.method == SHOWCASE else "" for result in results]
+    caption = f"guessing would score {1 / len(task.names):.3f}"
+    return Table(summary, COLUMNS, [result.cells() for result in results], styles, caption)
 
 
 def html_page(task: Task, results: list[Result], predicted: Array) -> str:
     """Return the page, with what the samples were taken for."""
+    accuracies = _table(task, results)
     showcase = next(result for result in results if result.method == SHOWCASE)
     templates = [Tile(_ink_png(image), name, name) for image, name in zip(task.templates, task.names, strict=True)]
     return render(
         "demo.html",
-        title=f"nrcdt: {task.summary()}",
-        summary=task.summary(),
+        title=f"nrcdt: {accuracies.title}",
+        accuracies=accuracies,
         n_samples=len(task.samples),
         n_right=int(np.sum(predicted == task.labels)),
         n_by_pixels=round(results[0].accuracy * len(task.samples)),
         n_features=showcase.n_features,
         templates=templates,
         samples=[_sample_tile(task, predicted, i) for i in _shown_samples(task, predicted)],
-        columns=COLUMNS,
-        rows=[result.cells() for result in results],
-        styles=["best" if result is showcase else "" for result in results],
         guess=f"{1 / len(task.names):.3f}",
         figures=_figures(task),
         command=next_command(),

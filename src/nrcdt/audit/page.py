@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
-from ..pages import claim_folder, render
+from ..pages import Table, claim_folder, render
 from ..pages.pictures import figure_address, new_figure
 from ..whole_files import write_whole
 from .search import MIXED_UP, SIZES, Audit, Pair, Trial
@@ -77,10 +74,15 @@ def outcome(audit: Audit) -> str:
     return f"{said} {BETTER}" if linear and audit.settings["frame"] == "fixed" else said
 
 
-def settings_rows(audit: Audit) -> list[tuple[str, ...]]:
-    """Return the sizes asked about and those recommended, as text."""
-    rows = [("asked about", audit.chosen), ("recommended", audit.recommended)]
-    return [(name, *_trial_text(trial)) for name, trial in rows]
+def tables(audit: Audit) -> list[Table]:
+    """Return what people compare: the sizes asked about and those recommended, and pairs of classes that lie close."""
+    settings = [("asked about", *_trial_text(audit.chosen)), ("recommended", *_trial_text(audit.recommended))]
+    title = f"Features under random maps, {sum(audit.classes.values())} samples"
+    pairs = audit.pairs[:SHOWN_PAIRS]
+    return [
+        Table(title, SETTINGS, settings, ["", "best"]),
+        Table("Classes that lie closest", PAIRS, list(map(_pair_text, pairs)), [pair.verdict for pair in pairs]),
+    ]
 
 
 def _trial_text(trial: Trial) -> tuple[str, ...]:
@@ -97,41 +99,21 @@ def _both(pair: Pair) -> str:
     return f"{pair.first} and {pair.second}"
 
 
-def rich_tables(audit: Audit) -> list[Table]:
-    """Return tables for the terminal: sizes, and pairs of classes that lie close."""
-    sizes = _rich_table(f"Features under random maps, {sum(audit.classes.values())} samples", SETTINGS)
-    for row, style in zip(settings_rows(audit), (None, "bold"), strict=True):
-        sizes.add_row(*row, style=style)
-    pairs = _rich_table("Classes that lie closest", PAIRS)
-    for pair in audit.pairs[:SHOWN_PAIRS]:
-        pairs.add_row(*_pair_text(pair), style="red" if pair.verdict == MIXED_UP else None)
-    return [sizes, pairs]
-
-
-def _rich_table(title: str, columns: Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left")
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="left" if place == 0 else "right")
-    return table
-
-
 def html_page(audit: Audit) -> str:
     """Return the page, which holds its pictures and needs nothing else."""
-    pairs, worst = audit.pairs[:SHOWN_PAIRS], min(trial.accuracy for trial in audit.trials)
+    settings, pairs = tables(audit)
+    worst = min(trial.accuracy for trial in audit.trials)
     return render(
         "audit.html",
         title=f"nrcdt audit: {headline(audit)}",
         headline=headline(audit),
         outcome=outcome(audit),
         audit=audit,
-        settings_columns=SETTINGS,
-        settings=settings_rows(audit),
+        settings=settings,
+        pairs=pairs,
         sizes=SIZES,
         trials={trial[:2]: trial for trial in audit.trials},
         share=lambda trial: round(100 * (trial.accuracy - worst) / (1 - worst)) if worst < 1 else 100,
-        pairs_columns=PAIRS,
-        pairs=[_pair_text(pair) for pair in pairs],
-        verdicts=[pair.verdict for pair in pairs],
         figures=_figures(audit),
     )
 

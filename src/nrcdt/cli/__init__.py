@@ -18,7 +18,7 @@ import nrcdt
 from ..errors import InputError
 from . import catalogue, searching
 from .batches import KeptWork, Work, gather, one_kind, reader, space_for, walk
-from .console import NOTHING_WRITTEN, OUTPUT, SOME_FAILED, check_choice, complain, one_red_line, say
+from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, say, show_table
 from .options import File
 from .progress import progress_bar
 
@@ -99,7 +99,7 @@ def demo(
 
         with progress_bar("demo") as bar:
             page, table = run(_folder(out, "--out"), classes, samples, seed, bar.show)
-    OUTPUT.print(table)
+    show_table(table)
     if find_spec("matplotlib") is None:
         say("Its figures are left out: pip install 'nrcdt[plot]' brings matplotlib.")
     say(f"Open {page} in a browser. Next, with your own pictures: {next_command()}")
@@ -240,10 +240,10 @@ def _audit(work: KeptWork, paths: list[Path], **settings: Any) -> Any:
 
 
 def _show_audit(found: Any, page: Path) -> None:
-    from ..audit.page import outcome, rich_tables
+    from ..audit.page import outcome, tables
 
-    for table in rich_tables(found):
-        OUTPUT.print(table)
+    for table in tables(found):
+        show_table(table)
     say(f"{outcome(found)}\n{found.code}\nOpen {page} in a browser.")
 
 

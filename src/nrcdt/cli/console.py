@@ -6,20 +6,36 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import rich.table
 import typer
 from rich.console import Console
 
 from ..errors import InputError, LocatedError
 
+if TYPE_CHECKING:
+    from ..pages import Table
+
 SOME_FAILED, NOTHING_WRITTEN = 1, 2
 FAILURES = (ValueError, OSError, MemoryError)
+ROW_STYLES = {"best": "bold", "mixed up": "red"}
 OUTPUT, ERRORS = Console(), Console(stderr=True)
 
 
 def say(message: str) -> None:
     """Print one line as it is: no markup in file names, no breaks."""
     OUTPUT.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def show_table(table: Table) -> None:
+    """Print a table: its first column to the left, numbers to the right."""
+    shown = rich.table.Table(title=table.title, caption=table.caption or None, title_justify="left")
+    for place, column in enumerate(table.columns):
+        shown.add_column(column, justify="right" if place else "left")
+    for row, style in zip(table.rows, table.styles, strict=True):
+        shown.add_row(*row, style=ROW_STYLES.get(style))
+    OUTPUT.print(shown)
 
 
 def complain(message: str) -> None:

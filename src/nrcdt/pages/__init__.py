@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from ..errors import InputError
 
 STATIC = files(__package__) / "static"
+
+
+class Table(NamedTuple):
+    """Rows of texts under headings, for a page or a terminal; every row has a style, such as "best", or ""."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    styles: Sequence[str]
+    caption: str = ""
 
 
 def environment(*packages: str) -> Environment:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
@@ -23,7 +23,9 @@ from . import comparison_views, export_views, mark_views, query_views
 from .render import KEEP, Pages
 from .security import HEADERS, Guard
 from .session import Session
+from .views import REFUSED, UNUSABLE, page
 
+FAILED = "the page must not fail, but it did. What went wrong is on the terminal of the server; please report it."
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 ROUTES: list[BaseRoute] = [
@@ -85,8 +87,8 @@ def create_app(
     rendered = Pages(catalogue.path.stem)
     app = Starlette(
         routes=[*ROUTES, Mount("/static", _Kept(packages=[(__package__, "static"), (pages.__name__, "static")]))],
-        middleware=[Middleware(Guard, hosts=hosts, token=token, refusal=rendered.refusal, welcome=rendered.welcome)],
-        exception_handlers={HTTPException: _known, ValueError: _unusable, Exception: _unknown},
+        middleware=[Middleware(Guard, hosts=hosts, token=token, pages=rendered)],
+        exception_handlers=dict.fromkeys((HTTPException, ValueError, Exception), _refusal),
         lifespan=_warm,
     )
     app.state.session, app.state.pages = Session(catalogue, workers), rendered
@@ -102,26 +104,18 @@ async def _warm(app: Starlette) -> AsyncIterator[None]:
     warming.join()
 
 
-def _known(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    sentence = error.detail
-    if sentence == HTTPStatus(error.status_code).phrase:
-        sentence = (
-            f"the address must be one of this server's; got {request.url.path[:200]!r}. Start from the collection."
-        )
-    response: Response = request.app.state.pages.refusal(error.status_code, sentence)
-    response.headers.update(error.headers or {})
-    return response
-
-
-def _unusable(request: Request, error: Exception) -> Response:
-    """What somebody asked for, or the catalogue itself, breaks a rule, which the message names."""
-    response: Response = request.app.state.pages.refusal(422 if request.method == "GET" else 409, str(error))
-    return response
-
-
-def _unknown(request: Request, error: Exception) -> Response:
-    sentence = "the page must not fail, but it did. What went wrong is on the terminal of the server; please report it."
-    response: Response = request.app.state.pages.refusal(500, sentence)
-    response.headers.update(HEADERS)
+def _refusal(request: Request, error: Exception) -> Response:
+    """Say what is wrong: with the address, with what was asked for, with the catalogue, or with this program."""
+    headers: Mapping[str, str] = {}
+    if isinstance(error, HTTPException):
+        status, sentence, headers = error.status_code, error.detail, error.headers or {}
+        if sentence == HTTPStatus(status).phrase:
+            there = repr(request.url.path[:200])
+            sentence = f"the address must be one of this server's; got {there}. Start from the collection."
+    elif isinstance(error, ValueError):
+        status, sentence = UNUSABLE if request.method == "GET" else REFUSED, str(error)
+    else:
+        status, sentence, headers = 500, FAILED, HEADERS
+    response = page(request, "error.html", status, sentence=sentence, code=status)
+    response.headers.update(headers)
     return response

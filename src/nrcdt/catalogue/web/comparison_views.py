@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from ...errors import InputError
 from ...registration import Registration
@@ -16,11 +15,10 @@ from ..model import VERDICTS
 from ..ranking import sizes_agree, stretch
 from ..store import Judgement
 from ..wording import motion, times
-from .forms import read_form, read_text
-from .mark_views import of
+from .forms import Values, read_text
 from .pictures import FIRST, REACH, SECOND, composed, difference, moved, sheet, tinted
-from .render import picture
 from .session import Question, Session, Side
+from .views import REFUSED, form_view, page, picture, see_other, session_of
 
 SIZE = 720
 THUMB = 160
@@ -31,18 +29,9 @@ NOTE, FORGET = "note", "forget"
 LAYERS = ("a.png", "b.png", "difference.png", "thumb.png")
 
 
-class Place(NamedTuple):
-    """Where a pair stands in the answer to a question: rank, number of hits, and the marks before and after."""
-
-    question: Question
-    rank: int
-    before: str | None
-    after: str | None
-
-
 def choose(request: Request) -> Response:
     """Lead to the comparison of two marks that were ticked, or of a mark and one that is called by name."""
-    session, _ = of(request)
+    session = session_of(request)
     chosen = request.query_params.getlist("m")[:3]
     wanted = request.query_params.get("with", "").strip()
     if wanted:
@@ -50,7 +39,7 @@ def choose(request: Request) -> Response:
     if len(chosen) != 2:
         raise InputError("two marks", "be chosen", len(chosen), "Go back and tick two of them.")
     a, b = (session.mark(uid).uid for uid in chosen)
-    return RedirectResponse(f"/compare/{a}/{b}", 303)
+    return see_other(f"/compare/{a}/{b}")
 
 
 def compare(request: Request) -> Response:
@@ -61,12 +50,13 @@ def compare(request: Request) -> Response:
 def _compare(
     request: Request, note: str | None = None, sentence: str = "", confirm: str = "", status: int = 200
 ) -> Response:
-    session, pages = of(request)
+    session = session_of(request)
     a, b = _sides(request)
     found = session.registration(a, b)
     laid = sheet(a.ink, b.ink, found.matrix, SIZE)
     judgement = _judgement(session, a.key, b.key)
-    return pages(
+    return page(
+        request,
         "compare.html",
         status,
         a=a,
@@ -80,16 +70,15 @@ def _compare(
         paper=_on_paper(a, b, found),
         judgement=judgement,
         note=note if note is not None else judgement.note if judgement else "",
-        twin=_twin(session, a),
-        crop=_crop(session, a),
-        place=_place(request, b),
+        sent=session.questions.get(a.key),
+        asked=_asked(request, b),
         sentence=sentence,
         confirm=confirm if judgement else "",
     )
 
 
 def _sides(request: Request) -> tuple[Side, Side]:
-    session, _ = of(request)
+    session = session_of(request)
     a, b = session.side(request.path_params["a"]), session.side(request.path_params["b"])
     if b.mark is None or a.key == b.key:
         raise HTTPException(404, "the address must name two marks, the second of the catalogue. Choose them again.")
@@ -100,29 +89,10 @@ def _judgement(session: Session, a: str, b: str) -> Judgement | None:
     return next((one for one in session.catalogue.judgements(b) if a in (one.a, one.b)), None)
 
 
-def _twin(session: Session, a: Side) -> str | None:
-    """Return the mark of the catalogue that was made from the very file that was sent."""
-    question = session.questions.get(a.key)
-    if question is None or question.prepared is None:
-        return None
-    same = question.prepared.sha256
-    return next((hit.mark.uid for hit in question.hits if hit.mark.sha256 == same), None)
-
-
-def _crop(session: Session, a: Side) -> tuple[int, int, int, int] | None:
-    question = session.questions.get(a.key)
-    return question.settings.crop if question else None
-
-
-def _place(request: Request, b: Side) -> Place | None:
-    session, _ = of(request)
-    key = request.query_params.get("of", request.path_params["a"])
-    question = session.questions.get(key)
-    uids = [hit.mark.uid for hit in question.hits] if question else []
-    if question is None or b.key not in uids:
-        return None
-    rank = uids.index(b.key)
-    return Place(question, rank + 1, uids[rank - 1] if rank else None, uids[rank + 1] if rank + 1 < len(uids) else None)
+def _asked(request: Request, b: Side) -> Question | None:
+    """Return the question in whose answer a pair stands, if it is remembered."""
+    question = session_of(request).questions.get(request.query_params.get("of", request.path_params["a"]))
+    return question if question and any(hit.mark.uid == b.key for hit in question.hits) else None
 
 
 def _beside(a: Side, b: Side) -> list[tuple[Side, int, int]]:
@@ -150,7 +120,7 @@ def layer(request: Request) -> Response:
     kind = request.path_params["layer"]
     if kind not in LAYERS:
         raise HTTPException(404, f"the layer must be one of {', '.join(LAYERS)}; got {kind!r}. Open the page again.")
-    session, _ = of(request)
+    session = session_of(request)
     a, b = _sides(request)
     laid = sheet(a.ink, b.ink, session.registration(a, b).matrix, THUMB if kind == "thumb.png" else SIZE)
     if kind == "a.png":
@@ -162,21 +132,20 @@ def layer(request: Request) -> Response:
     return picture(difference(moved(a.ink, laid.first, laid.shape), second, reach), "image/png")
 
 
-async def judge(request: Request) -> Response:
+@form_view
+def judge(request: Request, form: Values) -> Response:
     """Keep a judgement about two marks, or take it back; ask first where another one would be lost."""
-    session, _ = of(request)
-    form = await read_form(request)
     a, b = request.path_params["a"], request.path_params["b"]
     wanted, sure, note = (read_text(form, name) for name in ("verdict", "sure", "note"))
     try:
-        confirm = await run_in_threadpool(_judge, session, a, b, sure or wanted, note, bool(sure))
+        must_confirm = _judge(session_of(request), a, b, sure or wanted, note, bool(sure))
     except ValueError as error:
-        return await run_in_threadpool(_compare, request, note, str(error), status=409)
-    if confirm:
-        return await run_in_threadpool(_compare, request, note, confirm=wanted, status=409)
+        return _compare(request, note, str(error), status=REFUSED)
+    if must_confirm:
+        return _compare(request, note, confirm=wanted, status=REFUSED)
     of_question = request.query_params.get("of")
     query = "?" + urlencode({"of": of_question}) if of_question else ""
-    return RedirectResponse(f"/compare/{a}/{b}{query}", 303)
+    return see_other(f"/compare/{a}/{b}{query}")
 
 
 def _judge(session: Session, a: str, b: str, wanted: str, note: str, sure: bool) -> bool:

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from ..export_rows import FORMATS, Row, hit_row, judgement_row, mark_rows
 from .forms import read_filter
-from .mark_views import of
+from .views import session_of
 
 MEDIA = {"csv": "text/csv", "json": "application/json"}
 
@@ -25,20 +25,16 @@ def _file(request: Request, name: str, rows: Iterable[Row]) -> Response:
 
 def marks(request: Request) -> Response:
     """Send the marks that match a filter."""
-    session, _ = of(request)
-    return _file(request, "marks", mark_rows(session.catalogue, read_filter(request.query_params)))
+    return _file(request, "marks", mark_rows(session_of(request).catalogue, read_filter(request.query_params)))
 
 
 def hits(request: Request) -> Response:
     """Send the answer to a question."""
-    session, _ = of(request)
-    question = session.question(request.path_params["key"])
+    question = session_of(request).question(request.path_params["key"])
     return _file(request, "hits", [hit_row(rank, hit) for rank, hit in enumerate(question.hits, 1)])
 
 
 def judgements(request: Request) -> Response:
     """Send all judgements."""
-    session, _ = of(request)
-    return _file(
-        request, "judgements", (judgement_row(session.catalogue, one) for one in session.catalogue.judgements())
-    )
+    catalogue = session_of(request).catalogue
+    return _file(request, "judgements", (judgement_row(catalogue, one) for one in catalogue.judgements()))

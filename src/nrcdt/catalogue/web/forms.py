@@ -31,9 +31,22 @@ class _InMemory(MultiPartParser):
     spool_max_size = MAX_UPLOAD + 1
 
 
-async def read_form(request: Request) -> FormData:
-    """Read a form, with few fields, at most one file, and all of it in memory."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+async def read_form(request: Request) -> Values:
+    """Read a form, with few fields, at most one file, and all of it in memory; one without a type is empty.
+
+    Only the content of a picture is kept, under its own name: that of the file is never looked at.
+    """
+    form = await _parsed(request) if "content-type" in request.headers else FormData()
+    values: list[tuple[str, Any]] = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
+    sent = form.get("picture")
+    if isinstance(sent, UploadFile):
+        values.append(("picture", await sent.read()))
+    await form.close()
+    return ImmutableMultiDict(values)
+
+
+async def _parsed(request: Request) -> FormData:
+    kind = request.headers["content-type"].partition(";")[0].strip().lower()
     try:
         if kind == "multipart/form-data":
             limits = {"max_files": 1, "max_fields": MAX_FIELDS, "max_part_size": MAX_FORM}
@@ -47,12 +60,10 @@ async def read_form(request: Request) -> FormData:
     raise HTTPException(400, "the form must be one of this page's own; got another kind. Send it from the page.")
 
 
-async def read_upload(form: FormData) -> bytes:
-    """Return the bytes of the picture in a form; its name is never looked at."""
-    file = form.get("picture")
-    data = await file.read() if isinstance(file, UploadFile) else b""
-    await form.close()
-    if not data:
+def read_upload(values: Values) -> bytes:
+    """Return the bytes of the picture in a form."""
+    data = values.get("picture")
+    if not isinstance(data, bytes) or not data:
         raise InputError("the picture", "hold data", "none", "Choose a file, or drop one on the page.")
     return data
 

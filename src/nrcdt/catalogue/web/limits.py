@@ -1,4 +1,4 @@
-"""How many may ask at once."""
+"""How many may search at once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from starlette.exceptions import HTTPException
 
 
-class Turns:
-    """Lets a few work at once, a few more wait, and sends the others away.
+class QueryQueue:
+    """Lets a few search at once, a few more wait, and sends the others away.
 
     Parameters
     ----------
-    n : how many work at once
+    n : how many search at once
     n_waiting : how many may wait
     """
 

@@ -1,4 +1,4 @@
-"""Pages from templates, and pictures with the time that they may be kept."""
+"""Pages from templates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse
 
 from ... import pages
 from ...rasters import inverse
@@ -17,7 +17,7 @@ from ..ranking import SAME_SIZE
 from ..wording import millimetres, svg_matrix, times, turn
 from .forms import filter_query
 from .security import MAX_UPLOAD
-from .session import title, version
+from .session import title_of, version_of
 
 # Marks that share less ink than this are not alike: the map between them, and so their sizes, say little.
 ALIKE = 0.5
@@ -53,13 +53,13 @@ class Pages:
             "turn": turn,
             "svg_matrix": svg_matrix,
             "back": _back,
-            "title_of": title,
+            "title_of": title_of,
         }
         assets = {name: _asset(name) for name in ("style.css", "page.js", "query.js", "compare.js")}
         self.environment.globals |= {
             "catalogue_name": name,
             "asset": assets.__getitem__,
-            "version": version,
+            "version": version_of,
             "filter_query": filter_query,
             "METADATA": METADATA,
             "VERDICTS": VERDICTS,
@@ -72,16 +72,3 @@ class Pages:
     def __call__(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Make a page."""
         return HTMLResponse(self.environment.get_template(template).render(**values), status)
-
-    def refusal(self, status: int, sentence: str) -> HTMLResponse:
-        """Make the page that says what is wrong, and what to do."""
-        return self("error.html", status, sentence=sentence, code=status)
-
-    def welcome(self) -> HTMLResponse:
-        """Make the page for a browser that has just shown the token."""
-        return self("welcome.html")
-
-
-def picture(data: bytes, kind: str) -> Response:
-    """Answer with a picture, which may be kept for good: its address changes with its content."""
-    return Response(data, media_type=kind, headers={"Cache-Control": KEEP})

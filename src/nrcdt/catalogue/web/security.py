@@ -37,15 +37,6 @@ HEADERS = {
 }
 
 
-class Refused(Exception):
-    """A request that is not answered: status, and a sentence with rule and remedy."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
-
-
 class Guard:
     """Middleware that refuses what does not come from the server's own pages, and bounds what comes.
 
@@ -54,8 +45,7 @@ class Guard:
     app : what to guard
     hosts : names under which the server may be addressed
     token : secret that a browser has to know; None for none
-    refusal : makes the page that says no, from a status and a sentence
-    welcome : makes the page for a browser that has just shown the token
+    pages : makes a page from a template: the one that says no, and the one for a browser that has shown the token
     """
 
     def __init__(
@@ -63,13 +53,11 @@ class Guard:
         app: ASGIApp,
         hosts: Collection[str],
         token: str | None,
-        refusal: Callable[[int, str], Response],
-        welcome: Callable[[], Response],
+        pages: Callable[..., Response],
     ) -> None:
         self.app = app
         self.hosts = {host.lower() for host in hosts}
-        self.token = token
-        self.refusal, self.welcome = refusal, welcome
+        self.token, self.pages = token, pages
         # Cookies are shared by all ports of a machine, and several catalogues may be served.
         self.cookie = f"nrcdt_{sha256((token or '').encode()).hexdigest()[:8]}"
 
@@ -81,35 +69,27 @@ class Guard:
         request, send = Request(scope), _with_headers(send)
         limit = _limit(request)
         try:
-            self._check_names(request)
+            self._check_host(request)
+            _check_csrf(request)
             if self._enters(request):
                 await self._entered()(scope, receive, send)
                 return
             self._check_token(request)
             await _check_length(request, limit, receive)
-        except Refused as refused:
-            await self.refusal(refused.status, refused.sentence)(scope, receive, send)
+        except HTTPException as refused:
+            page = self.pages("error.html", refused.status_code, sentence=refused.detail, code=refused.status_code)
+            await page(scope, receive, send)
             return
         await self.app(scope, _limited(receive, limit), send)
 
-    def _check_names(self, request: Request) -> None:
+    def _check_host(self, request: Request) -> None:
         host = request.headers.get("host", "")
         if _hostname(host) not in self.hosts:
-            names = ", ".join(sorted(self.hosts))
-            raise Refused(
+            raise HTTPException(
                 400,
-                f"the host must be one of {names}; got {host!r}. "
+                f"the host must be one of {', '.join(sorted(self.hosts))}; got {host!r}. "
                 "Use an address that was printed, or start the server with --name and this one.",
             )
-        site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-        if request.method in ("GET", "HEAD"):
-            # Other sites may link to a page, but not fetch or embed anything.
-            foreign = site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate"
-        else:
-            known = site in ("same-origin", "none") if site else origin is not None
-            foreign = not known or (origin is not None and urlsplit(origin).netloc != host)
-        if foreign:
-            raise Refused(403, "the request must come from this server's own pages; got another origin. Open the page.")
 
     def _enters(self, request: Request) -> bool:
         shown = request.query_params.get("token")
@@ -119,7 +99,7 @@ class Guard:
         return hmac.compare_digest(shown.encode(), (self.token or "").encode())
 
     def _entered(self) -> Response:
-        response = self.welcome()
+        response = self.pages("welcome.html")
         response.set_cookie(self.cookie, self.token or "", httponly=True, samesite="strict", path="/")
         return response
 
@@ -127,10 +107,24 @@ class Guard:
         if request.url.path.startswith("/static/"):  # part of the package, and the page that says no looks better
             return
         if self.token is not None and not self._same(request.cookies.get(self.cookie, "")):
-            raise Refused(
+            raise HTTPException(
                 401,
                 "the browser must know the token; got none or another. Open the link that was printed at the start.",
             )
+
+
+def _check_csrf(request: Request) -> None:
+    """Refuse what a page of another site makes a browser send (cross-site request forgery)."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if request.method in ("GET", "HEAD"):
+        # Other sites may link to a page, but not fetch or embed anything.
+        foreign = site == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate"
+    else:
+        known = site in ("same-origin", "none") if site else origin is not None
+        foreign = not known or (origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""))
+    if foreign:
+        sentence = "the request must come from this server's own pages; got another origin. Open the page."
+        raise HTTPException(403, sentence)
 
 
 def _hostname(host: str) -> str:
@@ -160,7 +154,7 @@ async def _check_length(request: Request, limit: int, receive: Receive) -> None:
         message = await receive()
         n_bytes += len(message.get("body", b""))
         more = message.get("more_body", False)
-    raise Refused(413, _too_large(limit))
+    raise HTTPException(413, _too_large(limit))
 
 
 def _limited(receive: Receive, limit: int) -> Receive:

@@ -13,15 +13,17 @@ from ...errors import InputError
 from ...ink import NoInkError
 from ...registration import Registration, register
 from ...slices import Array
-from ..calibration import in_collection, verdict
+from ..catalogue import Answer, answer
 from ..intake import Prepared, Settings
 from ..model import Filter, Mark
-from ..ranking import Hit, Query, Search, ink_of, query_of, query_of_mark
+from ..ranking import SHORTLIST, Hit, Query, Search, ink_of, query_of, query_of_mark
 from ..recent import Recent
-from ..store import Store
+from ..store import Judgement, Store
 from ..workers import Workers
-from .limits import Turns
+from .limits import QueryQueue
 
+# Keys of questions begin so, ids of marks do not.
+QUESTION = "q-"
 N_QUESTIONS = 32
 QUESTION_BYTES = 256_000_000
 N_PAIRS = 2000
@@ -39,23 +41,30 @@ class Question(NamedTuple):
     ----------
     key : str, opaque name by which it is asked for
     version : str, changes whenever the answer does
-    found : whether the best hit is the mark itself; None where nobody can tell
-    reason : why it is said to be there, or not
-    problem : why no ink was found; `prepared` then holds the picture as it is, and there are no hits
+    problem : why no ink was found; `prepared` then holds the picture as it is, and there is no answer
     """
 
     key: str
-    version: str
-    data: bytes
-    settings: Settings
-    prepared: Prepared | None
-    mark: Mark | None
-    wanted: Filter
-    hits: tuple[Hit, ...] = ()
-    found: bool | None = None
-    reason: str = ""
+    data: bytes = b""
+    mark: Mark | None = None
+    settings: Settings = Settings()
+    wanted: Filter = Filter()
+    prepared: Prepared | None = None
+    version: str = ""
+    answer: Answer | None = None
     seconds: float = 0.0
     problem: str = ""
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """Return what was found, best first."""
+        return self.answer.hits if self.answer else ()
+
+    @property
+    def twin(self) -> str | None:
+        """Return the mark of the catalogue that was made from the very file that was sent."""
+        same = self.prepared.sha256 if self.prepared else None
+        return next((hit.mark.uid for hit in self.hits if hit.mark.sha256 == same), None)
 
 
 class Side(NamedTuple):
@@ -104,7 +113,7 @@ class Session:
         self.search = Search(catalogue)
         self.questions: Recent[Question] = Recent(N_QUESTIONS, QUESTION_BYTES, lambda one: len(one.data))
         self.pairs: Recent[Registration] = Recent(N_PAIRS)
-        self.turns = Turns(2, 6)
+        self.queue = QueryQueue(2, 6)
         self._facets: tuple[float, dict[str, list[tuple[str, int]]]] | None = None
 
     def warm_up(self) -> None:
@@ -125,14 +134,29 @@ class Session:
         """Count again, because somebody has changed a mark."""
         self._facets = None
 
-    # Questions.
+    def ask(self, data: bytes, settings: Settings, wanted: Filter) -> Question:
+        """Look for a picture that was sent; where no ink is found, keep it, so that it can be cropped or read anew."""
+        question = Question(_new_key(), data=data)
+        try:
+            return self.ask_again(question, settings, wanted)
+        except NoInkError as error:
+            return self._kept_without_ink(question._replace(settings=settings, wanted=wanted, problem=str(error)))
 
-    def ask(self, data: bytes, settings: Settings, wanted: Filter, key: str = "") -> Question:
-        """Look for a picture that was sent."""
+    def ask_for_relatives(self, mark: Mark) -> Question:
+        """Look for the relatives of a mark of the catalogue."""
+        return self.ask_again(Question(_new_key(), mark=mark), Settings(), Filter())
+
+    def ask_again(self, question: Question, settings: Settings, wanted: Filter) -> Question:
+        """Look for something, with these settings and among these marks."""
         start = time.perf_counter()
-        prepared = self._prepared(data, settings)
-        question = Question(key or new_key(), "", data, settings, prepared, None, wanted)
-        return self._answered(question, query_of(prepared), start)
+        if question.mark is not None:
+            query = query_of_mark(self.catalogue, question.mark)
+            question = question._replace(wanted=wanted)
+        else:
+            prepared = self._prepared(question.data, settings)
+            question = question._replace(settings=settings, wanted=wanted, prepared=prepared, problem="")
+            query = query_of(prepared)
+        return self._answered(question, query, start)
 
     def _prepared(self, data: bytes, settings: Settings) -> Prepared:
         try:
@@ -140,38 +164,19 @@ class Session:
         except NoInkError as error:
             raise NoInkError(error.where, error.rule, error.got, FIND_INK) from None  # the remedy of the page
 
-    def keep_without_ink(self, data: bytes, settings: Settings, wanted: Filter, problem: str) -> Question:
-        """Keep a picture in which no ink was found, so that it can be cropped or read differently."""
+    def _kept_without_ink(self, question: Question) -> Question:
         try:
-            shown = self.workers.prepare(data, Settings(ink=False))
+            shown = self.workers.prepare(question.data, Settings(ink=False))
         except ValueError:
             raise InputError("the picture", "show something", "one grey level", "Choose another picture.") from None
-        question = Question(new_key(), secrets.token_hex(4), data, settings, shown, None, wanted, problem=problem)
+        question = question._replace(prepared=shown, version=secrets.token_hex(4))
         self.questions.put(question.key, question)
         return question
 
-    def ask_for_relatives(self, mark: Mark, wanted: Filter, key: str = "") -> Question:
-        """Look for the relatives of a mark of the catalogue."""
-        start = time.perf_counter()
-        question = Question(key or new_key(), "", b"", Settings(), None, mark, wanted)
-        return self._answered(question, query_of_mark(self.catalogue, mark), start)
-
-    def ask_again(self, question: Question, settings: Settings, wanted: Filter) -> Question:
-        """Look once more, with other settings or among other marks."""
-        if question.mark is not None:
-            return self.ask_for_relatives(question.mark, wanted, question.key)
-        return self.ask(question.data, settings, wanted, question.key)
-
     def _answered(self, question: Question, query: Query, start: float) -> Question:
-        hits = self.search.query(query, question.wanted, without=question.mark.uid if question.mark else None)
         confidence = question.prepared.confidence if question.prepared else 1.0
-        question = question._replace(
-            version=secrets.token_hex(4),
-            hits=tuple(hits),
-            found=in_collection(self.catalogue, hits, confidence),
-            reason=verdict(self.catalogue, hits, confidence, question.wanted, question.mark),
-            seconds=time.perf_counter() - start,
-        )
+        found = answer(self.search, query, SHORTLIST, question.wanted, confidence=confidence, of=question.mark)
+        question = question._replace(version=secrets.token_hex(4), answer=found, seconds=time.perf_counter() - start)
         self._keep_pairs(question)
         self.questions.put(question.key, question)
         return question
@@ -185,8 +190,6 @@ class Session:
             )
         return found
 
-    # Marks.
-
     def mark(self, uid: str) -> Mark:
         """Return a mark by its id."""
         try:
@@ -198,23 +201,15 @@ class Session:
 
     def side(self, key: str) -> Side:
         """Return a mark, or the picture of a question, to be compared."""
-        if not key.startswith(QUESTION):
-            return self._side_of_mark(self.mark(key))
-        question = self.question(key)
-        if question.mark is not None:
-            return self._side_of_mark(question.mark)
+        question = self.question(key) if key.startswith(QUESTION) else None
+        mark = question.mark if question else self.mark(key)
+        if mark is not None:
+            title, address, ink = title_of(mark), f"/mark/{mark.uid}", ink_of(self.catalogue, mark)
+            return _side(mark, mark.uid, title, address, version_of(mark), ink, mark)
+        assert question is not None
+        assert question.prepared is not None
         prepared = question.prepared
-        assert prepared is not None
-        unit = None if prepared.mm_per_pixel is None else prepared.mm_per_pixel / prepared.to_mark[0]
-        shape, to_mark = (prepared.width, prepared.height), _matrix(prepared.to_mark)
-        address = f"/query/{key}"
-        return Side(key, "your picture", address, question.version, prepared.mark, unit, shape, to_mark, None)
-
-    def _side_of_mark(self, mark: Mark) -> Side:
-        unit = None if mark.mm_per_pixel is None else mark.mm_per_pixel / mark.to_mark[0]
-        ink = ink_of(self.catalogue, mark)
-        shape, to_mark = (mark.width, mark.height), _matrix(mark.to_mark)
-        return Side(mark.uid, title(mark), f"/mark/{mark.uid}", version(mark), ink, unit, shape, to_mark, mark)
+        return _side(prepared, key, "your picture", f"/query/{key}", question.version, prepared.mark, None)
 
     def registration(self, a: Side, b: Side) -> Registration:
         """Return the map from one to another; it is looked for once."""
@@ -227,30 +222,36 @@ class Session:
 
     def _keep_pairs(self, question: Question) -> None:
         mark = question.mark
-        start = f"{mark.uid} {version(mark)}" if mark else f"{question.key} {question.version}"
+        start = f"{mark.uid} {version_of(mark)}" if mark else f"{question.key} {question.version}"
         for hit in question.hits:
             if hit.registration is not None:
-                self.pairs.put(f"{start} {hit.mark.uid} {version(hit.mark)}", hit.registration)
+                self.pairs.put(f"{start} {hit.mark.uid} {version_of(hit.mark)}", hit.registration)
 
 
-QUESTION = "q-"
+def _side(
+    pictured: Mark | Prepared, key: str, title: str, address: str, version: str, ink: Array, mark: Mark | None
+) -> Side:
+    scale, dx, dy = pictured.to_mark
+    unit = None if pictured.mm_per_pixel is None else pictured.mm_per_pixel / scale
+    to_mark = np.array([[scale, 0, dx], [0, scale, dy]])
+    return Side(key, title, address, version, ink, unit, (pictured.width, pictured.height), to_mark, mark)
 
 
-def new_key() -> str:
+def _new_key() -> str:
     """Return a name for a question that nobody can guess."""
     return QUESTION + secrets.token_urlsafe(16)
 
 
-def title(mark: Mark) -> str:
+def title_of(mark: Mark) -> str:
     """Return what a mark is called."""
     return mark.name or mark.reference or mark.uid
 
 
-def version(mark: Mark) -> str:
+def version_of(mark: Mark) -> str:
     """Return what changes when the pictures of a mark do."""
     return f"{mark.sha256[:8]}-{mark.added[:19].replace(':', '')}"
 
 
-def _matrix(to_mark: tuple[float, float, float]) -> Array:
-    scale, dx, dy = to_mark
-    return np.array([[scale, 0, dx], [0, scale, dy]])
+def other_mark(judgement: Judgement, uid: str) -> str:
+    """Return the id of the other mark of a judgement."""
+    return judgement.b if judgement.a == uid else judgement.a
