@@ -1,3 +1,4 @@
+import pickle
 import sys
 from zipfile import ZipFile
 
@@ -7,6 +8,7 @@ import pytest
 from PIL import Image
 
 from nrcdt import files
+from nrcdt.errors import InputError
 from nrcdt.files import collect, kind_of, read_cloud, read_image, read_mesh, read_picture
 
 
@@ -470,3 +472,25 @@ def test_tables_as_other_programs_write_them(tmp_path):
     (tmp_path / "c.csv").write_text("weight\n1\n2\n")
     with pytest.raises(ValueError, match="must have columns of coordinates; got weights only"):
         read_cloud(tmp_path / "c.csv")
+
+
+def test_what_is_no_array_file_is_told_by_its_first_bytes(tmp_path):
+    np.savez(tmp_path / "archive.npz", points=POINTS)
+    (tmp_path / "archive.npz").rename(tmp_path / "archive.npy")
+    (tmp_path / "pickle.npy").write_bytes(pickle.dumps([1, 2]))
+    for name in ("archive.npy", "pickle.npy"):
+        with pytest.raises(InputError, match="got objects, or no array file"):
+            read_cloud(tmp_path / name)
+
+
+def test_names_of_files_may_hold_braces(tmp_path):
+    (tmp_path / "{0}.doc").write_text("")
+    with pytest.raises(ValueError, match=r"\{0\}\.doc: the suffix must be one of \.png"):
+        collect([tmp_path / "{0}.doc"])
+
+
+def test_what_is_hidden_is_left_out_of_folders(tmp_path, drawing):
+    for name in ("a.png", ".b.png", ".trash/c.png", "d/e.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        Image.fromarray(drawing).save(tmp_path / name)
+    assert [path.name for path in collect([tmp_path]).files] == ["a.png", "e.png"]

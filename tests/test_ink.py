@@ -22,7 +22,7 @@ from nrcdt.files import read_image, read_picture
 from nrcdt.ink import Ink, InkFinder, find_ink
 from nrcdt.ink.laid import find_ripple
 from nrcdt.ink.lines import Line, find_lines, line_strengths
-from nrcdt.ink.paper import find_polarity, flat_paper, measured
+from nrcdt.ink.paper import estimate_levels, find_polarity, flat_paper
 from nrcdt.kernels import lines as kernel
 from nrcdt.rasters import reduced
 
@@ -358,11 +358,11 @@ def test_lines_are_found_where_they_are(angle):
     y, x = np.indices((200, 200)) - 99.5
     across = x * np.cos(np.radians(angle)) + y * np.sin(np.radians(angle))
     sheet = sum(np.exp(-0.5 * (across - place) ** 2) for place in (-50, 3, 40))
-    lines = find_lines(measured(sheet.astype(np.float32)), None)
+    lines = find_lines(estimate_levels(sheet.astype(np.float32)), None)
     assert len(lines) == 3
     for line in lines:
         assert abs((line.angle - angle + 90) % 180 - 90) < 1
-    assert find_lines(measured(np.zeros((200, 200), np.float32)), None) == []
+    assert find_lines(estimate_levels(np.zeros((200, 200), np.float32)), None) == []
     assert Line(False, 0.0, 3.0, 1.0).angle == 0
     assert Line(True, 0.0, 3.0, 1.0).angle == 90
 
@@ -370,15 +370,15 @@ def test_lines_are_found_where_they_are(angle):
 def test_ripple_is_found_only_where_it_is_everywhere(drawings, rng):
     noise = 0.1 * rng.normal(size=(256, 256))
     waves = 0.2 * np.sin(2 * np.pi * (np.arange(256)[:, np.newaxis] + 0.1 * np.arange(256)) / 5)
-    found = find_ripple(measured(drawings[0] + noise + waves))
+    found = find_ripple(estimate_levels(drawings[0] + noise + waves))
     assert found.period == pytest.approx(5, rel=0.02)
     assert found.amplitude == pytest.approx(0.2, rel=0.2)
     assert np.abs(found.image - waves)[20:-20, 20:-20].mean() < 0.05
-    assert find_ripple(measured(drawings[0] + noise)) is None
-    assert find_ripple(measured(drawings[0])) is None
+    assert find_ripple(estimate_levels(drawings[0] + noise)) is None
+    assert find_ripple(estimate_levels(drawings[0])) is None
     patch = np.zeros((256, 256))
     patch[40:110, 60:150] = waves[40:110, 60:150]
-    assert find_ripple(measured(patch + 0.2 * noise)) is None
+    assert find_ripple(estimate_levels(patch + 0.2 * noise)) is None
 
 
 def test_reducing_keeps_the_mean(rng):

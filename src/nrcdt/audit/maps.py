@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets.affine import random_affine, warp
+from ..datasets.affine import orthogonal, random_affine, random_linear, warp
 from ..measures import Cloud
 from ..rasters import box_around, tiles
 from ..slices import Array
@@ -41,22 +41,12 @@ def _moved_image(image: Array, rng: np.random.Generator) -> Array:
     return warp(np.pad(image, ((y, y), (x, x))), matrix, shift)
 
 
-def _orthogonal(dimension: int, rng: np.random.Generator) -> Array:
-    """Draw a rotation, or a rotation and a reflection, uniformly: QR of a Gaussian matrix, with signs of R undone."""
-    q, r = np.linalg.qr(rng.normal(size=(dimension, dimension)))
-    return np.asarray(q * np.sign(np.diagonal(r)))
-
-
 def _affine(dimension: int, rng: np.random.Generator) -> Array:
-    """Draw scales along the axes, then shears of all pairs of axes, then a turn."""
-    slant = np.eye(dimension)
-    upper = np.triu_indices(dimension, 1)
-    slant[upper] = np.tan(np.radians(rng.uniform(*SHEAR, size=len(upper[0]))))
-    return np.asarray(_orthogonal(dimension, rng) @ slant @ np.diag(rng.uniform(*SCALE, size=dimension)))
+    return random_linear(lambda: orthogonal(dimension, rng), dimension, rng, SCALE, SHEAR)
 
 
 def _similarity(dimension: int, rng: np.random.Generator) -> Array:
-    return rng.uniform(*SCALE) * _orthogonal(dimension, rng)
+    return rng.uniform(*SCALE) * orthogonal(dimension, rng)
 
 
 def _moved_by(draw: Callable[[int, np.random.Generator], Array]) -> Callable[[Cloud, np.random.Generator], Cloud]:
@@ -74,6 +64,6 @@ MAPS: dict[str, Callable[[Any, np.random.Generator], Any]] = {
     "image": _moved_image,
     "euclidean": _moved_by(_affine),
     "circular": _moved_by(_similarity),
-    "rotation": _moved_by(_orthogonal),
-    "sphere_parallel": _moved_by(_orthogonal),
+    "rotation": _moved_by(orthogonal),
+    "sphere_parallel": _moved_by(orthogonal),
 }

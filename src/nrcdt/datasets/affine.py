@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,16 @@ from ..rasters import resample
 from ..slices import Array
 
 MAX_DRAWS = 1000
+Range = tuple[float, float]
 
 
 def random_affine(
     rng: np.random.Generator,
     *,
-    rotation: tuple[float, float] = (0, 360),
-    scale: tuple[float, float] = (0.75, 1.0),
-    shear: tuple[float, float] = (-30, 30),
-    shift: tuple[float, float] = (-20, 20),
+    rotation: Range = (0, 360),
+    scale: Range = (0.75, 1.0),
+    shear: Range = (-30, 30),
+    shift: Range = (-20, 20),
     reflect: bool = True,
 ) -> tuple[Array, Array]:
     """Draw an affine map: scales along both axes, then a shear, perhaps a reflection, a rotation, and a shift.
@@ -93,13 +94,19 @@ def distorted(images: Array, n_samples: int, random_state: int | None = None, **
     >>> samples.shape, labels
     ((6, 64, 64), array([0, 0, 0, 1, 1, 1]))
     """
-    images = np.asarray(images)
-    if images.ndim != 3 or len(images) == 0:
-        raise InputError("images", "have shape (n_images, height, width)", images.shape, "Pass one image as [image].")
+    images = check_batch(images, "Pass one image as [image].", fewest=1)
     n_samples = positive_integer(n_samples, "n_samples", "20 is a good start.")
     rng = np.random.default_rng(random_state)
     labels = np.repeat(np.arange(len(images)), n_samples)
     return np.stack([distorted_once(images[label], rng, **ranges) for label in labels]), labels
+
+
+def check_batch(images: Any, remedy: str = "Pass one image as image[None].", fewest: int = 0) -> Array:
+    """Return images of one shape as an array of three axes."""
+    array = np.asarray(images)
+    if array.ndim != 3 or len(array) < fewest:
+        raise InputError("images", "have shape (n_images, height, width)", array.shape, remedy)
+    return array
 
 
 def distorted_once(image: Array, rng: np.random.Generator, **ranges: Any) -> Array:
@@ -135,21 +142,35 @@ def sample_rng(random_state: int, label: int, index: int) -> np.random.Generator
 
 
 def haar(n_rotations: int, rng: np.random.Generator) -> Array:
-    """Rotation matrices of shape (n_rotations, 3, 3), uniformly distributed: QR of Gaussian matrices.
-
-    The signs of R's diagonal are made positive, because Q alone is not uniform, and the determinant is made one.
-    """
-    q, r = np.linalg.qr(rng.normal(size=(n_rotations, 3, 3)))
-    q = q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, np.newaxis]
+    """Rotation matrices of shape (n_rotations, 3, 3), uniformly distributed."""
+    q = orthogonal(3, rng, n_rotations)
     return np.asarray(q * np.linalg.det(q)[:, np.newaxis, np.newaxis])
+
+
+def orthogonal(dimension: int, rng: np.random.Generator, *n: int) -> Array:
+    """Draw rotations, half of them with a reflection, uniformly; of shape (*n, dimension, dimension).
+
+    Q of Gaussian matrices is not uniform by itself: the signs of R's diagonal are undone.
+    """
+    q, r = np.linalg.qr(rng.normal(size=(*n, dimension, dimension)))
+    return np.asarray(q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., np.newaxis, :])
+
+
+def random_linear(
+    turn: Callable[[], Array], dimension: int, rng: np.random.Generator, scale: Range, shear: Range
+) -> Array:
+    """Draw a linear map: scales along the axes, then shears in degrees of all pairs of axes, then a turn."""
+    slant, upper = np.eye(dimension), np.triu_indices(dimension, 1)
+    slant[upper] = np.tan(np.radians(rng.uniform(*shear, size=len(upper[0]))))
+    return np.asarray(turn() @ slant @ np.diag(rng.uniform(*scale, size=dimension)))
 
 
 def random_affine_3d(
     rng: np.random.Generator,
     *,
-    scale: tuple[float, float] = (0.5, 1.0),
-    shear: tuple[float, float] = (-15, 15),
-    shift: tuple[float, float] = (-25, 25),
+    scale: Range = (0.5, 1.0),
+    shear: Range = (-15, 15),
+    shift: Range = (-25, 25),
 ) -> tuple[Array, Array]:
     """Draw an affine map of space: scales along the axes, then a shear, a rotation, and a shift.
 
@@ -171,10 +192,7 @@ def random_affine_3d(
     >>> matrix.shape, shift.shape
     ((3, 3), (3,))
     """
-    slant = np.eye(3)
-    slant[np.triu_indices(3, 1)] = np.tan(np.radians(rng.uniform(*shear, size=3)))
-    matrix = haar(1, rng)[0] @ slant @ np.diag(rng.uniform(*scale, size=3))
-    return matrix, rng.uniform(*shift, size=3)
+    return random_linear(lambda: haar(1, rng)[0], 3, rng, scale, shear), rng.uniform(*shift, size=3)
 
 
 def distorted_clouds(

@@ -14,7 +14,7 @@ from scipy.ndimage import map_coordinates
 
 from ..errors import InputError
 from ..slices import Array
-from .affine import eight_bits
+from .affine import check_batch, eight_bits
 from .synthetic import draw_segment
 
 Rng = np.random.Generator
@@ -137,11 +137,7 @@ def _disturbed(
     images: Array, name: str, strength: float, change: Callable[[Array, Rng], None], random_state: int | Rng | None
 ) -> Array:
     """Change copies of all images in place, one after the other from one stream of random numbers."""
-    images = np.asarray(images)
-    if images.ndim != 3:
-        raise InputError(
-            "images", "have shape (n_images, height, width)", images.shape, "Pass one image as image[None]."
-        )
+    images = check_batch(images)
     if not strength >= 0:
         raise InputError(name, "be at least 0", strength, "0 changes nothing.")
     rng = np.random.default_rng(random_state)

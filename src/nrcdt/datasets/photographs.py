@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter
 
 from ..errors import InputError
 from ..slices import Array
-from .affine import eight_bits
+from .affine import check_batch, eight_bits
 from .synthetic import draw_segment
 
 Rng = np.random.Generator
@@ -52,11 +52,7 @@ def photograph(
     >>> pictures.shape, bool(pictures.mean() > 0.02)
     ((2, 64, 64), True)
     """
-    images = np.asarray(images, dtype=np.float64)
-    if images.ndim != 3:
-        raise InputError(
-            "images", "have shape (n_images, height, width)", images.shape, "Pass one image as image[None]."
-        )
+    images = check_batch(images).astype(np.float64)
     if disturbance not in PHOTOGRAPHS:
         raise InputError("disturbance", f"be one of {', '.join(PHOTOGRAPHS)}", repr(disturbance))
     rng = np.random.default_rng(random_state)

@@ -170,13 +170,6 @@ def _target(source: Source, root: Path | None) -> str:
     return f"{root or '$' + VARIABLE}/{source.folder}"
 
 
-def unusable(name: str, path: Path, skipped: list[str]) -> MissingData:
-    """Make the error about a folder without a single usable file; reasons that name what is there come first."""
-    named = sorted(skipped, key=lambda reason: not (path / reason.partition(": ")[0]).exists())
-    reasons = " | ".join(reason.rstrip(".") for reason in named) or "no files"
-    return missing(name, f"nothing usable in {path} ({reasons})", path.parent)
-
-
 def fingerprint(*paths: Path | str) -> str:
     """SHA-256 of a file; of several files: that of the listing ``<SHA-256>  <name>``, sorted by name.
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ..errors import InputError
-from ..slices import Array
+from ..measures import positive_integer
 from .affine import haar, sample_rng
 from .dataset import Dataset
 
@@ -73,8 +72,7 @@ def rotation(n_samples: int = 10, n_rotations: int = 1000, random_state: int = 0
     ((6, 50, 4), (3, 50, 4), ['matrix Fisher', 'equator', 'Haar'])
     """
     for name, count in (("n_samples", n_samples), ("n_rotations", n_rotations)):
-        if count < 1:
-            raise InputError(name, "be a positive integer", count, "The paper takes 10 sets of 1000.")
+        positive_integer(count, name, "The paper takes 10 sets of 1000.")
     # Index 0 of each class draws its template, the later ones its samples.
     templates = [draw(n_rotations, sample_rng(random_state, label, 0)) for label, draw in enumerate(TEMPLATES.values())]
     samples = [
@@ -83,9 +81,5 @@ def rotation(n_samples: int = 10, n_rotations: int = 1000, random_state: int = 0
         for index in range(n_samples)
     ]
     labels = np.repeat(np.arange(len(templates)), n_samples)
-    return Dataset(_quaternions(samples), labels, list(TEMPLATES), _quaternions(templates))
-
-
-def _quaternions(sets: list[Rotation]) -> Array:
-    """Stack sets of rotations as (w, x, y, z)."""
-    return np.stack([rotations.as_quat()[:, [3, 0, 1, 2]] for rotations in sets])
+    turned, whole = (np.stack([one.as_quat(scalar_first=True) for one in sets]) for sets in (samples, templates))
+    return Dataset(turned, labels, list(TEMPLATES), whole)

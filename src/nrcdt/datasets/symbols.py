@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import InputError
+from ..measures import positive_integer
 from ..slices import Array
 from .affine import distorted_once, eight_bits, sample_rng
 from .dataset import Dataset
@@ -54,7 +55,7 @@ def academic(n_samples: int = 10, classes: Sequence[int] = (1, 2, 3), random_sta
     >>> dataset.samples.shape, dataset.labels, dataset.names
     ((4, 256, 256), array([0, 0, 1, 1]), ['circle', 'shield'])
     """
-    _check_count(n_samples)
+    positive_integer(n_samples, "n_samples", "The paper takes 10 per class.")
     if not classes or not set(classes) <= {1, 2, 3}:
         raise InputError("classes", "be some of 1, 2, 3", tuple(classes), "There are no other symbols.")
     names = [list(ACADEMIC)[number - 1] for number in classes]
@@ -91,7 +92,7 @@ def polygon(n_samples: int = 10, random_state: int = 0) -> Dataset:
     >>> dataset.samples.shape, dataset.names[0], dataset.names[-1]
     ((9, 256, 256), '3-gon', '11-gon')
     """
-    _check_count(n_samples)
+    positive_integer(n_samples, "n_samples", "The paper takes 10 per class.")
     templates = [_outline(n_sides) for n_sides in N_SIDES]
     samples = [
         _bent_and_distorted(template, sample_rng(random_state, n_sides, index))
@@ -110,11 +111,6 @@ def _outline(n_sides: int) -> Array:
 def _bent_and_distorted(template: Array, rng: np.random.Generator) -> Array:
     bent = elastic(template[np.newaxis], random_state=rng)[0]
     return distorted_once(bent, rng, scale=(0.5, 1.25), reflect=False)
-
-
-def _check_count(n_samples: int) -> None:
-    if n_samples < 1:
-        raise InputError("n_samples", "be a positive integer", n_samples, "The paper takes 10 per class.")
 
 
 def _dataset(samples: list[Array], names: list[str], templates: list[Array]) -> Dataset:

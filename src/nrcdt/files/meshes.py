@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..measures import positive_integer
 from ..slices import Array
 from .checks import check_bytes, first_line
 
@@ -31,8 +32,8 @@ def read_mesh(path: Path | str, n_samples: int | None = None) -> Array:
     -------
     array of shape (n_points, 3)
     """
-    if n_samples is not None and n_samples < 1:
-        raise InputError("n_samples", "be a positive integer", n_samples, "2000 is a good start.")
+    if n_samples is not None:
+        positive_integer(n_samples, "n_samples", "2000 is a good start.")
     mesh = load_mesh(Path(path))
     faces = getattr(mesh, "faces", ())
     if n_samples is None:

@@ -5,6 +5,9 @@ laid.py     the ripple of laid lines
 lines.py    chain lines in any direction
 strokes.py  thresholds, specks, foreign groups, scale bars
 find.py     one picture through all of these; steps and confidence
+
+Lengths are meant for sheets of 256 pixels and strokes of about 2. Numbers without another reason were set on simulated
+photographs (`nrcdt.datasets.photograph`); benchmarks/ink.py judges them with other seeds, and on tracings.
 """
 
 from __future__ import annotations

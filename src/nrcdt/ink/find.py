@@ -12,30 +12,31 @@ from ..measures import as_floats, check_finite, positive_integer
 from ..rasters import check_polarity, reduced
 from ..slices import Array
 from .laid import find_ripple
-from .lines import Line, crosses, find_lines, on_sheet, without_lines
+from .lines import Line, erase_lines, find_lines, line_pixels, spans_sheet
 from .paper import (
     Residual,
     background,
+    estimate_levels,
     find_border,
     find_polarity,
     flat_paper,
-    measured,
     paper_samples,
     smoothed,
 )
-from .strokes import Strokes, select
+from .strokes import Strokes, select_strokes
 
-SMALLEST = 8
-PAPER, UNEVEN = 0.4, 0.2  # ink is bright then: where it is dense, the median would be too
-STICKING_OUT, BESIDE_END = 0.02, 0.1
-CLEAR_CONTRAST = 4.0
+SMALLEST = 8  # pixels: two squares of paper each way
+PAPER = 0.4  # rank of the paper's grey; ink is bright then: where it is dense, the median would be too
+UNEVEN = 0.2  # of the ink level: backgrounds that differ less are not worth a word
+STICKING_OUT, BESIDE_END = 0.02, 0.1  # of the sheet, along and across: blank paper at either end of a chain line
+CLEAR_CONTRAST = 4.0  # standard deviations of noise, as for strokes: ink of so much has a confidence of 1 - 1/e
+FEW, MANY = (0.0005, 0.003), (0.25, 0.5)  # of the sheet under ink: nothing to nearly nothing, much to too much
 NAMES = {
     "specks": ("speck", "specks"),
     "rests": ("rest of a line", "rests of lines"),
     "groups": ("group away from the motif", "groups away from the motif"),
     "free lines": ("straight line beside the motif", "straight lines beside the motif"),
 }
-FEW, MANY = (0.0005, 0.003), (0.25, 0.5)
 
 
 class NoInkError(InputError):
@@ -117,8 +118,8 @@ def find_ink(picture: Any, *, polarity: str = "auto", size: int = 256) -> Ink:
     True
     """
     grey, scale = reduced(_check_picture(picture, polarity, size), size)
-    sheet = _sheet(grey, polarity)
-    found, strokes, chains, frame = _strokes(sheet)
+    sheet = _flatten_sheet(grey, polarity)
+    found, strokes, chains, frame = _select_motif(sheet)
     if not strokes.mask.any():
         raise NoInkError(
             "picture",
@@ -127,10 +128,10 @@ def find_ink(picture: Any, *, polarity: str = "auto", size: int = 256) -> Ink:
             "Set polarity, cut the picture to the motif, or choose a larger size for thin strokes.",
         )
     steps = [*([f"reduced to {grey.shape[1]} x {grey.shape[0]} pixels"] if scale < 1 else []), *sheet.steps]
-    steps += [*_told_lines(chains, frame), *_told_strokes(strokes, scale)]
+    steps += [*_describe_lines(chains, frame), *_describe_strokes(strokes, scale)]
     bar = strokes.bar / scale if strokes.bar else None
     confidence = sheet.clear * _contrast(found) * strokes.share * _believable(strokes.mask.mean())
-    return Ink(_soft(found, strokes.mask), sheet.polarity, min(1.0, float(confidence)), tuple(steps), scale, bar)
+    return Ink(_soft_ink(found, strokes.mask), sheet.polarity, min(1.0, float(confidence)), tuple(steps), scale, bar)
 
 
 def _check_picture(picture: Any, polarity: str, size: int) -> Array:
@@ -149,56 +150,56 @@ def _check_picture(picture: Any, polarity: str, size: int) -> Array:
     return (grey - low) / (high - low) if high > low else np.zeros(grey.shape)
 
 
-def _sheet(grey: Array, polarity: str) -> _Sheet:
+def _flatten_sheet(grey: Array, polarity: str) -> _Sheet:
     """Take away the paper, a border around it and laid lines; turn ink bright."""
     flat, border = flat_paper(grey), find_border(grey)
     if flat is not None:
-        deviation = _inside(grey - np.float32(flat), border)
-        side, clear = _side(deviation, polarity)
-        found = measured(deviation if side == "light" else -deviation)
-        return _Sheet(found, side, clear, border, _told_sheet(side, border))
+        deviation = _blank_border(grey - np.float32(flat), border)
+        side, clear = _choose_polarity(deviation, polarity)
+        found = estimate_levels(deviation if side == "light" else -deviation)
+        return _Sheet(found, side, clear, border, _describe_sheet(side, border))
     samples = paper_samples(grey, border)
-    rough = _inside(grey - background(samples, grey.shape, 0.5, 4), border)
-    side, clear = _side(smoothed(rough), polarity)
-    steps = _told_sheet(side, border)
+    rough = _blank_border(grey - background(samples, grey.shape, 0.5, 4), border)
+    side, clear = _choose_polarity(smoothed(rough), polarity)
+    steps = _describe_sheet(side, border)
     sign = 1 if side == "light" else -1
     paper = background(sign * samples, grey.shape, PAPER, 2)
     deviation = sign * grey - paper
-    found = measured(_inside(deviation - np.median(deviation[::2, ::2]), border))
+    found = estimate_levels(_blank_border(deviation - np.median(deviation[::2, ::2]), border))
     if np.ptp(paper) > UNEVEN * found.level:
         steps.append("uneven background removed")
     ripple = find_ripple(found)
     if ripple is not None:
         steps.append(f"laid lines every {ripple.period:.1f} pixels removed")
-        found = measured(found.image - ripple.image)
+        found = estimate_levels(found.image - ripple.image)
     return _Sheet(found, side, clear, border, steps)
 
 
-def _side(deviation: Array, polarity: str) -> tuple[str, float]:
+def _choose_polarity(deviation: Array, polarity: str) -> tuple[str, float]:
     return find_polarity(deviation) if polarity == "auto" else (polarity, 1.0)
 
 
-def _inside(deviation: Array, border: Array | None) -> Array:
+def _blank_border(deviation: Array, border: Array | None) -> Array:
     """Blank the border of a sheet."""
     return deviation if border is None else np.where(border, np.float32(0), deviation)
 
 
-def _strokes(sheet: _Sheet) -> tuple[Residual, Strokes, list[Line], list[Line]]:
+def _select_motif(sheet: _Sheet) -> tuple[Residual, Strokes, list[Line], list[Line]]:
     """Select strokes after lines across the sheet, and a ruled frame, were taken out; returns both kinds of lines, too.
 
     What does not stick out of the remaining motif, or stand beside it, was a part of it and is put back.
     """
     lines = find_lines(sheet.found, sheet.border)
-    chains = [line for line in lines if crosses(sheet.found, line, sheet.border)]
+    chains = [line for line in lines if spans_sheet(sheet.found, line, sheet.border)]
     frame = [line for line in lines if line not in chains]
     if min(sum(line.across for line in frame), sum(not line.across for line in frame)) < 2:
         frame = []
     while True:
         rest, bands, lines = sheet.found, None, chains + frame
         if lines:
-            image, bands = without_lines(sheet.found, lines)
-            rest = measured(image)
-        strokes = select(rest, lines, bands, sheet.border)
+            image, bands = erase_lines(sheet.found, lines)
+            rest = estimate_levels(image)
+        strokes = select_strokes(rest, lines, bands, sheet.border)
         outer = [line for line in chains if _sticks_out(line, strokes.mask, sheet.border)]
         around = frame if all(_is_beside(line, strokes.mask) for line in frame) else []
         if len(outer + around) == len(lines):
@@ -211,7 +212,7 @@ def _sticks_out(line: Line, mask: Array, border: Array | None) -> bool:
     if not mask.any():
         return False
     mask, border = (mask.T, None if border is None else border.T) if line.across else (mask, border)
-    rows, columns = on_sheet(line, mask.shape, border)
+    rows, columns = line_pixels(line, mask.shape, border)
     margin, reach = round(STICKING_OUT * max(mask.shape)), round(BESIDE_END * max(mask.shape))
     for y, x in ((rows[0], columns[0]), (rows[-1], columns[-1])):
         if mask[max(y - margin, 0) : y + margin + 1, max(x - reach, 0) : x + reach + 1].any():
@@ -226,7 +227,7 @@ def _is_beside(line: Line, mask: Array) -> bool:
     return len(y) > 0 and bool(side.min() > 0 or side.max() < 0)
 
 
-def _soft(found: Residual, mask: Array) -> Array:
+def _soft_ink(found: Residual, mask: Array) -> Array:
     """Grey of the strokes, with their soft rims, from 0 to 1."""
     rows, columns = find_objects(mask.astype(np.uint8))[0]
     box = slice(max(rows.start - 1, 0), rows.stop + 1), slice(max(columns.start - 1, 0), columns.stop + 1)
@@ -244,26 +245,26 @@ def _believable(share: float) -> float:
     return float(np.interp(share, [*FEW, *MANY], [0.0, 1.0, 1.0, 0.0]))
 
 
-def _told_sheet(side: str, border: Array | None) -> list[str]:
+def _describe_sheet(side: str, border: Array | None) -> list[str]:
     told = ["light ink on dark paper" if side == "light" else "dark ink on light paper"]
     return told + ([] if border is None else ["border around the sheet cut"])
 
 
-def _told_lines(chains: list[Line], frame: list[Line]) -> list[str]:
+def _describe_lines(chains: list[Line], frame: list[Line]) -> list[str]:
     told = ["ruled frame removed"] if frame else []
     for across in (False, True):
         lines = [line for line in chains if line.across == across]
         if lines:
-            angle = _counted(round(lines[0].angle), "degree", "degrees")
-            told.append(f"{_counted(len(lines), 'chain line', 'chain lines')} at {angle} removed")
+            angle = _plural(round(lines[0].angle), "degree", "degrees")
+            told.append(f"{_plural(len(lines), 'chain line', 'chain lines')} at {angle} removed")
     return told
 
 
-def _told_strokes(strokes: Strokes, scale: float) -> list[str]:
-    told = [f"{_counted(n, *NAMES[reason])} dropped" for reason, n in strokes.dropped.items() if n]
+def _describe_strokes(strokes: Strokes, scale: float) -> list[str]:
+    told = [f"{_plural(n, *NAMES[reason])} dropped" for reason, n in strokes.dropped.items() if n]
     told += [f"scale bar of {strokes.bar / scale:.0f} pixels cut"] if strokes.bar else []
     return told + (["motif touches the rim and may be cut off"] if strokes.on_rim else [])
 
 
-def _counted(n: int, one: str, many: str) -> str:
+def _plural(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"

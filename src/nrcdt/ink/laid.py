@@ -11,10 +11,11 @@ from ..rasters import tiles
 from ..slices import Array
 from .paper import Residual
 
-PERIODS = (3.0, 9.0)  # pixels
+PERIODS = (3.0, 9.0)  # pixels; simulated sheets have 4 to 7
 BAND = 0.012  # cycles per pixel: room for lines that wind by a pixel
 CLIP = 2.5  # times the noise, to which the ripple itself adds
-SHARE, EVERYWHERE = 0.05, 0.5
+SHARE = 0.05  # of the variance: weaker ripples do no harm
+EVERYWHERE = 0.5  # of the mean power, which three quarters of the sheet must have
 
 
 class Ripple(NamedTuple):
@@ -40,18 +41,18 @@ def find_ripple(found: Residual) -> Ripple | None:
     power = np.where((frequency > 1 / PERIODS[1]) & (frequency < 1 / PERIODS[0]), np.abs(waves), 0)
     row, column = np.unravel_index(np.argmax(power), power.shape)
     y, x = float(fy[row, 0]), float(fx[column])
-    band = _window(fy - y, fx - x) + _window(fy + y, fx + x)
+    band = _gaussian_band(fy - y, fx - x) + _gaussian_band(fy + y, fx + x)
     image = irfft2(waves * np.minimum(band, 1), clipped.shape)
-    if image.var() < SHARE * clipped.var() or not _everywhere(image):
+    if image.var() < SHARE * clipped.var() or not _covers_sheet(image):
         return None
     return Ripple(image, 1 / float(np.hypot(y, x)), float(np.sqrt(2) * image.std()))
 
 
-def _window(y: Array, x: Array) -> Array:
+def _gaussian_band(y: Array, x: Array) -> Array:
     return np.asarray(np.exp(-0.5 * (x**2 + y**2) / BAND**2))
 
 
-def _everywhere(image: Array) -> bool:
+def _covers_sheet(image: Array) -> bool:
     """Tell whether three quarters of the sheet have at least half of the mean power: hatched strokes have not."""
     power = tiles(image**2, max(1, min(image.shape) // 4)).mean(axis=(1, 3))
     return bool(np.quantile(power, 0.25) > EVERYWHERE * np.mean(power))

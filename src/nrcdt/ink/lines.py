@@ -12,18 +12,25 @@ from ..rasters import tiles
 from ..slices import Array
 from .paper import Residual, smoothed
 
-# The search, in degrees, pixels, and shares of the ink level or of the sheet.
-SMALLEST_SHEET = 32
-COARSE_STEP, FINE_STEP, REACH = 1.5, 0.5, 6.0
-FAINTEST, OUTLYING, COVERED, NEARLY = 0.15, 5.0, 0.3, 0.7
-LONG, LONG_ENOUGH = 0.6, 0.25
-APART = 6
-END, FADED = 0.025, 0.35
-# Taking out: how far a line winds, how broad it is, how far along it looks alike, and which ink shows beside it.
+SMALLEST_SHEET = 32  # pixels
+# Degrees. Half a step off, a line misses its place at the ends of 256 pixels by half a pixel, in the coarse search, at
+# half of the size, by one.
+COARSE_STEP, FINE_STEP = 1.5, 0.5
+REACH = 6.0  # degrees by which parallels may differ from the common direction
+FAINTEST, OUTLYING = 0.15, 5.0  # of the ink level, and median deviations of all parallels: what stands out
+NEARLY = 0.7  # of these, which a line reaches in a direction that is half a step off
+COVERED = 0.3  # of a tenth, where pixels are in fours: no line without
+LONG, LONG_ENOUGH = 0.6, 0.25  # of the shorter side: to settle the direction, then to be a line in it
+APART = 6  # pixels, within which two lines are one
+END, FADED = 0.025, 0.35  # of its length, and of its grey, which a line that goes on up to the rim keeps there
+# How far a line winds, in pixels; what a step aside costs, and above what its grey is that of ink, of the ink level.
 WANDER, PRICE, BRIGHTEST = 5, 0.05, 0.6
-NARROWEST, WIDEST, SIDE, EDGE = 2, 6, 1, 0.25
-STRIPE, SMOOTH = 61, 0.5
-HIDING, FAINT, OUTSTANDING, STEEPEST = 0.5, 0.3, 2.0, 4
+NARROWEST, WIDEST, SIDE, EDGE = 2, 6, 1, 0.25  # pixels to either side, one beyond; where the grey falls to a quarter
+STRIPE = 61  # rows over which a line looks alike, a median of which crossing strokes do not move
+SMOOTH = 0.5  # pixels
+# Ink on a line, of the ink level: how much of it the line may hide, below what it is none, and that in terms of noise.
+HIDING, FAINT, OUTSTANDING = 0.5, 0.3, 2.0
+STEEPEST = 4  # pixels along a line, by which a stroke may enter and leave it apart
 
 
 class Line(NamedTuple):
@@ -115,18 +122,18 @@ def _lines_near(clipped: Array, direction: float) -> list[Line]:
     lines: list[Line] = []
     for a, b in zip(*np.unravel_index(order, scores.shape), strict=True):
         line = Line(across, float(slopes[a]), float(b - margin), float(scores[a, b]))
-        if not any(_touch(line, other, len(image)) for other in lines):
+        if not any(_are_close(line, other, len(image)) for other in lines):
             lines.append(line)
     return lines
 
 
-def _touch(one: Line, other: Line, height: int) -> bool:
+def _are_close(one: Line, other: Line, height: int) -> bool:
     """Tell whether two lines cross, or come close, on the sheet."""
     lean = (one.slope - other.slope) * (height - 1) / 2
     return abs(one.start - other.start) < abs(lean) + APART
 
 
-def on_sheet(line: Line, shape: tuple[int, ...], border: Array | None) -> tuple[Array, Array]:
+def line_pixels(line: Line, shape: tuple[int, ...], border: Array | None) -> tuple[Array, Array]:
     """Rows, and the column in each, where a line is on the sheet: in the picture, but not on its border."""
     height, width = shape
     rows = np.arange(height)
@@ -137,11 +144,11 @@ def on_sheet(line: Line, shape: tuple[int, ...], border: Array | None) -> tuple[
     return rows[inside], columns[inside]
 
 
-def crosses(found: Residual, line: Line, border: Array | None) -> bool:
+def spans_sheet(found: Residual, line: Line, border: Array | None) -> bool:
     """Tell whether a line goes on up to the rim of the sheet at both ends, as chain lines do and strokes do not."""
     image, border = (found.image.T, None if border is None else border.T) if line.across else (found.image, border)
-    known, _ = on_sheet(line, image.shape, border)
-    rows, path = _path(image / found.level, line)
+    known, _ = line_pixels(line, image.shape, border)
+    rows, path = _track_line(image / found.level, line)
     kept = (rows[:, 0] >= known[0]) & (rows[:, 0] <= known[-1])
     rows, path = rows[kept], path[kept]
     grey = image[rows, np.clip(path + np.arange(-1, 2), 0, image.shape[1] - 1)].mean(axis=1)
@@ -149,23 +156,23 @@ def crosses(found: Residual, line: Line, border: Array | None) -> bool:
     return bool(min(grey[:end].mean(), grey[-end:].mean()) > FADED * np.median(grey))
 
 
-def without_lines(found: Residual, lines: list[Line]) -> tuple[Array, Array]:
+def erase_lines(found: Residual, lines: list[Line]) -> tuple[Array, Array]:
     """Take lines out of a residual. Returns its image, and the mask of the bands that were filled anew."""
     image, bands = found.image / found.level, np.zeros(found.image.shape, bool)
     for line in lines:
         turned, band = (image.T, bands.T) if line.across else (image, bands)
-        _take_out(turned, band, line, found.noise / found.level)
+        _erase_line(turned, band, line, found.noise / found.level)
     return found.level * image, bands
 
 
-def _take_out(image: Array, bands: Array, line: Line, noise: float) -> None:
+def _erase_line(image: Array, bands: Array, line: Line, noise: float) -> None:
     """Take one line out, in place: its own grey goes, and strokes that cross it are joined again."""
     width = image.shape[1]
-    rows, path = _path(image, line)
+    rows, path = _track_line(image, line)
     columns = path + np.arange(-WIDEST - SIDE, WIDEST + SIDE + 1)
     strip = image[rows, np.clip(columns, 0, width - 1)]
-    spare = WIDEST - _half_width(strip)
-    new = _other_ink(strip[:, spare : strip.shape[1] - spare], noise)
+    spare = WIDEST - _line_half_width(strip)
+    new = _inpaint(strip[:, spare : strip.shape[1] - spare], noise)
     inner = columns[:, spare + SIDE : columns.shape[1] - spare - SIDE]
     inside = (inner >= 0) & (inner < width)
     at = np.broadcast_to(rows, inner.shape)[inside], inner[inside]
@@ -173,7 +180,7 @@ def _take_out(image: Array, bands: Array, line: Line, noise: float) -> None:
     bands[at] = True
 
 
-def _path(image: Array, line: Line) -> tuple[Array, Array]:
+def _track_line(image: Array, line: Line) -> tuple[Array, Array]:
     """Rows in which a winding line is on the sheet, and its column in each; both of shape (n_rows, 1)."""
     height, width = image.shape
     middle = line.start + line.slope * (np.arange(height) - (height - 1) / 2)
@@ -185,7 +192,7 @@ def _path(image: Array, line: Line) -> tuple[Array, Array]:
     return rows, straight + path[:, np.newaxis] - WANDER
 
 
-def _half_width(strip: Array) -> int:
+def _line_half_width(strip: Array) -> int:
     """Pixels to either side of its middle that a line reaches, as most of its rows show it."""
     profile = np.median(strip, axis=0)
     middle = len(profile) // 2
@@ -194,7 +201,7 @@ def _half_width(strip: Array) -> int:
     return min(max(reach, NARROWEST), WIDEST)
 
 
-def _other_ink(strip: Array, noise: float) -> Array:
+def _inpaint(strip: Array, noise: float) -> Array:
     """What a strip holds besides the line, without its outermost columns: ink that outshines it, ink that crosses."""
     strip = gaussian_filter(strip, SMOOTH)
     inner = strip[:, SIDE:-SIDE]

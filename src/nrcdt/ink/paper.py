@@ -19,11 +19,15 @@ from scipy.ndimage import (
 from ..rasters import tiles
 from ..slices import Array
 
-FLAT, WHITE = 0.6, 0.4
-SAME_GREY = 0.004
+FLAT, WHITE = 0.6, 0.4  # of all pixels: so many have the grey of flat paper if it is the median, or an extreme
+SAME_GREY = 0.004  # of the range: one level of eight bits
+# Borders, in blocks of `BROAD` pixels: how far from the sheet's grey (of the range), what may be left of that beyond
+# their edge, where light that fades keeps more, and how many blocks the edge may run askew.
 BROAD, STEP, REMAINING, WEDGE = 4, 0.35, 0.4, 8
-AROUND, WHOLE, STRIP = 0.3, 0.8, 0.05
+AROUND, WHOLE, STRIP = 0.3, 0.8, 0.05  # of the rim; or of one side, and then so much of the sheet
+# Medians of squares twice as wide as strokes see paper; over 17 of them, 68 pixels, no stroke reaches.
 COARSE, WINDOW = 4, 17
+NORMAL = 1.4826  # standard deviations of a normal distribution per median absolute deviation
 
 
 class Residual(NamedTuple):
@@ -61,14 +65,14 @@ def find_border(picture: Array) -> Array | None:
     rim = np.concatenate([rise[0], rise[-1], rise[:, 0], rise[:, -1]])
     if np.count_nonzero(np.abs(rim) > step) < 0.1 * rim.size:
         return None
-    found = _sharp_parts(rise > step, rise) | _sharp_parts(rise < -step, -rise)
-    if not _runs_around(found):
+    found = _parts_with_edge(rise > step, rise) | _parts_with_edge(rise < -step, -rise)
+    if not _surrounds_sheet(found):
         return None
     found = binary_propagation(found, mask=(np.abs(rise) > step) & binary_dilation(found, iterations=WEDGE))
     return _enlarged(binary_dilation(found, iterations=2).astype(np.float32), picture.shape, 0) > 0.5
 
 
-def _sharp_parts(mask: Array, rise: Array) -> Array:
+def _parts_with_edge(mask: Array, rise: Array) -> Array:
     """Keep parts of a coarse mask that are broad, touch the rim, and fall off within two blocks."""
     labels, _ = label(binary_erosion(mask, border_value=1))
     on_rim = np.unique(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]))
@@ -81,7 +85,7 @@ def _sharp_parts(mask: Array, rise: Array) -> Array:
     return keep
 
 
-def _runs_around(found: Array) -> bool:
+def _surrounds_sheet(found: Array) -> bool:
     """Tell whether a coarse mask runs along a good part of the rim, or is a broad strip along one whole side."""
     sides = [found[0], found[-1], found[:, 0], found[:, -1]]
     around = np.concatenate(sides).mean() > AROUND
@@ -120,13 +124,13 @@ def smoothed(image: Array) -> Array:
     return np.asarray(gaussian_filter(image, 1.0))
 
 
-def spread(image: Array) -> float:
+def robust_deviation(image: Array) -> float:
     """Standard deviation of the paper in a residual, from the median, which ink does not move."""
-    return float(1.4826 * np.median(np.abs(image[::2, ::2])))
+    return float(NORMAL * np.median(np.abs(image[::2, ::2])))
 
 
-def measured(image: Array) -> Residual:
+def estimate_levels(image: Array) -> Residual:
     """Put noise and ink level beside an image in which ink is positive."""
-    noise = spread(image)
+    noise = robust_deviation(image)
     bright = image[image > max(3 * noise, 0.1 * float(image.max()))]
     return Residual(image, noise, float(np.quantile(bright, 0.8)) if bright.size else 0.0)

@@ -9,20 +9,25 @@ from scipy.ndimage import binary_dilation, find_objects, gaussian_filter, label,
 
 from ..slices import Array
 from .lines import Line
-from .paper import Residual, spread
+from .paper import Residual, robust_deviation
 
 UNIT = 256  # pixels of a sheet for which lengths are meant; they shrink with smaller pictures
-# Thresholds, as shares of the ink level and in standard deviations of the noise.
-LOW, HIGH = 0.25, 0.5
-LOW_NOISE, HIGH_NOISE, NOISY, SMOOTH = 2.0, 4.0, 0.05, 0.7
-# Pieces and groups: length, area, distance in pixels, and shares.
-SHORTEST, SMALLEST, IN_BAND = 9, 20, 0.8
-SHORTEST_STROKE, SLENDER = 6.5, 0.3
-NEAR, SHARE, SUSPECT, DOUBTFUL = 8, 0.08, 0.3, 0.5
-# Scale bars: degrees, pixels beside a line, and shares of their own length or of the sheet.
+# Hysteresis: half of the ink level is the edge of a blurred stroke, a quarter still its rim; 4 standard deviations of
+# noise are exceeded by 2 of 65,536 pixels, and 2 of them by some beside any stroke.
+LOW, HIGH, LOW_NOISE, HIGH_NOISE = 0.25, 0.5, 2.0, 4.0
+NOISY, SMOOTH = 0.05, 0.7  # of the ink level, from which noise is smoothed by so many pixels first
+SHORTEST, SMALLEST = 9, 20  # pixels of length and area: discs of radius 2, the largest simulated specks, are smaller
+SHORTEST_STROKE, SLENDER = 6.5, 0.3  # where neither noise nor lines leave rests: shorter strokes, if so slim
+IN_BAND = 0.8  # of its area, from which a piece is what a line left behind
+NEAR = 8  # pixels, within which pieces belong together
+SHARE, SUSPECT, DOUBTFUL = 0.08, 0.3, 0.5  # of the largest group's ink; weights of ink on the rim as motif, and kept
+# Scale bars: width and unbroken part of their length, degrees askew, distance from an edge as a share of the sheet.
 SLIM, UNBROKEN, UPRIGHT, MARGIN = 0.25, 0.8, 4.0, 0.25
-SHORTEST_BAR, LONGEST_BAR = 0.12, 0.5
-BESIDE, BESIDE_BAND = 4, 0.5
+SHORTEST_BAR, LONGEST_BAR = 0.12, 0.5  # of the sheet
+BESIDE, BESIDE_BAND = (
+    4,
+    0.5,
+)  # pixels from a chain line, and the part of a bar so near, by which it is a rest of the line
 ALL_ROUND = np.ones((3, 3))
 
 
@@ -58,7 +63,7 @@ def stroke_mask(found: Residual) -> Array:
         return np.zeros(found.image.shape, bool)
     if found.noise > NOISY * found.level:
         image = gaussian_filter(found.image, SMOOTH)
-        found = Residual(image, spread(image), found.level)
+        found = Residual(image, robust_deviation(image), found.level)
     image, noise, level = found
     labels, n_pieces = label(image > max(LOW * level, LOW_NOISE * noise), ALL_ROUND)
     strong = np.zeros(n_pieces + 1, bool)
@@ -67,7 +72,7 @@ def stroke_mask(found: Residual) -> Array:
     return np.asarray(strong[labels])
 
 
-def select(found: Residual, lines: list[Line], bands: Array | None, border: Array | None) -> Strokes:
+def select_strokes(found: Residual, lines: list[Line], bands: Array | None, border: Array | None) -> Strokes:
     """Keep the motif: no specks, no rests of lines, no scale bar, no groups that are small or cut off by the rim.
 
     Parameters
@@ -79,7 +84,7 @@ def select(found: Residual, lines: list[Line], bands: Array | None, border: Arra
     mask = stroke_mask(found)
     scale = min(1.0, max(mask.shape) / UNIT)
     clean = not lines and found.noise <= NOISY * found.level
-    pieces, dropped = _whole_pieces(mask, bands, scale, clean)
+    pieces, dropped = _filter_components(mask, bands, scale, clean)
     if not pieces.any():
         return Strokes(pieces, 0.0, dropped, None, False)
     groups, n_groups = label(maximum_filter(pieces, 2 * max(1, round(NEAR * scale)) + 1))
@@ -93,7 +98,7 @@ def select(found: Residual, lines: list[Line], bands: Array | None, border: Arra
     bars = _bars(groups, np.flatnonzero(~cut & (np.arange(n_groups + 1) != main))[1:], bands)
     keep[list(bars)] = False
     kept = keep[groups] & pieces
-    meant = [bar.length for bar in bars.values() if _is_meant(bar, lines, max(mask.shape))]
+    meant = [bar.length for bar in bars.values() if _is_scale_bar(bar, lines, max(mask.shape))]
     dropped |= {"groups": n_groups - int(keep.sum()) - len(bars), "free lines": len(bars) - len(meant)}
     share = float((masses * keep * np.where(on_rim, DOUBTFUL, 1)).sum() / found.image[mask].sum())
     return Strokes(kept, share, dropped, max(meant, default=None), bool(on_rim[main]))
@@ -110,7 +115,7 @@ def _on_rim(groups: Array, n_groups: int, border: Array | None) -> Array:
     return cut
 
 
-def _whole_pieces(mask: Array, bands: Array | None, scale: float, clean: bool) -> tuple[Array, dict[str, int]]:
+def _filter_components(mask: Array, bands: Array | None, scale: float, clean: bool) -> tuple[Array, dict[str, int]]:
     """Drop pieces that are tiny, or little more than what a line left behind; on clean paper slim ones are strokes."""
     labels, n_pieces = label(mask, ALL_ROUND)
     areas = np.bincount(labels.ravel(), minlength=n_pieces + 1)[1:]
@@ -132,13 +137,13 @@ def _bars(groups: Array, candidates: Array, bands: Array | None) -> dict[int, Ba
     found = {}
     for group in candidates:
         mask = groups == group
-        bar = _as_bar(mask)
+        bar = _fit_bar(mask)
         if bar and (bands is None or bands[mask].mean() < BESIDE_BAND):
             found[int(group)] = bar
     return found
 
 
-def _as_bar(mask: Array) -> Bar | None:
+def _fit_bar(mask: Array) -> Bar | None:
     """Measure a shape that is slim, straight, unbroken, upright or level, and near an edge; None for others."""
     y, x = np.nonzero(mask)
     points = np.stack([x, y], axis=1) - [x.mean(), y.mean()]
@@ -152,6 +157,6 @@ def _as_bar(mask: Array) -> Bar | None:
     return Bar(length, bool(abs(axis[0]) > 0.5)) if straight and length >= SHORTEST_BAR * max(mask.shape) else None
 
 
-def _is_meant(bar: Bar, lines: list[Line], size: int) -> bool:
+def _is_scale_bar(bar: Bar, lines: list[Line], size: int) -> bool:
     """Tell a scale bar from a piece of a line: it is shorter, and runs in another direction than lines of the paper."""
     return bar.length <= LONGEST_BAR * size and not any(line.across == bar.across for line in lines)

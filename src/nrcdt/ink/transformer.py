@@ -81,9 +81,9 @@ class InkFinder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if len(X) == 0:
             raise InputError("X", "hold at least one picture", "none", "Pass a list of arrays.")
-        return list(map_threads(lambda i: self._one(i, X[i]), range(len(X)), thread_count(self.n_jobs, len(X))))
+        return list(map_threads(lambda i: self._find_one(i, X[i]), range(len(X)), thread_count(self.n_jobs, len(X))))
 
-    def _one(self, position: int, picture: Any) -> Ink:
+    def _find_one(self, position: int, picture: Any) -> Ink:
         try:
             return find_ink(picture, polarity=self.polarity, size=self.size)
         except ValueError as error:

@@ -17,7 +17,6 @@ from scipy.spatial.transform import Rotation
 from ..directions import rotations, sphere
 from ..frames import Whitening, whitening
 from ..measures import Cloud
-from ..measures.weights import probabilities
 from ..slices import Array
 from .affine import Candidates, between_whitenings, rotation_angle
 
@@ -47,14 +46,16 @@ def slice_means(cloud: Cloud, directions: Array, n_shares: int) -> SliceMeans:
     array([[0.5, 0. , 0. ],
            [3.5, 0. , 0. ]])
     """
-    points, share = cloud.points, probabilities(cloud)
+    points, weights = cloud
+    share = np.full(len(points), 1 / len(points)) if weights is None else weights / weights.sum()
     means = np.empty((len(directions), n_shares, points.shape[1]))
-    sums, masses = np.zeros((len(points) + 1, points.shape[1])), np.zeros(len(points) + 1)
-    edges = np.arange(n_shares + 1) / n_shares
+    sums, masses = np.zeros((len(points) + 1, points.shape[1])), np.append(0, np.cumsum(share))
+    edges, moments = np.arange(n_shares + 1) / n_shares, points * share[:, np.newaxis]
     for direction, out in zip(directions, means, strict=True):
         order = np.argsort(points @ direction)
-        np.cumsum(share[order], out=masses[1:])
-        np.cumsum(points[order] * share[order][:, np.newaxis], axis=0, out=sums[1:])
+        np.cumsum(moments[order], axis=0, out=sums[1:])
+        if weights is not None:
+            np.cumsum(share[order], out=masses[1:])
         for column, sum_ in zip(out.T, sums.T, strict=True):
             column[:] = np.diff(np.interp(edges, masses, sum_)) * n_shares
     return SliceMeans(directions, means)
@@ -63,8 +64,7 @@ def slice_means(cloud: Cloud, directions: Array, n_shares: int) -> SliceMeans:
 @lru_cache(maxsize=4)
 def _grid(n_directions: int) -> tuple[Array, Array]:
     """Rotation matrices, and for each of them the dense direction that it takes closest to each direction."""
-    quaternions = np.roll(rotations(N_ROTATIONS), -1, axis=1)
-    matrices = Rotation.from_quat(quaternions).as_matrix()
+    matrices = Rotation.from_quat(rotations(N_ROTATIONS), scalar_first=True).as_matrix()
     _, nearest = cKDTree(sphere(N_DENSE, 3)).query((sphere(n_directions, 3) @ matrices).reshape(-1, 3))
     return matrices, nearest.reshape(len(matrices), n_directions)
 
