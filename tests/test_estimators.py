@@ -1,5 +1,6 @@
 """NRCDT and RCDT as scikit-learn transformers."""
 
+import inspect
 import os
 import pickle
 import signal
@@ -24,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import cloud_of, uneven_directions
-from nrcdt import NORMALIZATIONS, NRCDT, RCDT, nrcdt, rcdt
+from nrcdt import NORMALIZATIONS, NRCDT, RCDT, nrcdt, rcdt, sliced_wasserstein
 from nrcdt.aggregate import AGGREGATIONS
 from nrcdt.datasets import salt, watermarks
 from nrcdt.directions import circle, fibonacci, shells
@@ -804,3 +805,21 @@ def test_weights_on_a_ring_are_copies(rng):
     cloud, counts = cloud_of(rng, 60), rng.integers(1, 6, 60)
     weighted, copied = nrcdt([(cloud, counts), np.repeat(cloud, counts, axis=0)], "circular", **SMALL)
     np.testing.assert_allclose(weighted, copied, atol=1e-9)
+
+
+@pytest.mark.parametrize("twins", [(nrcdt, NRCDT), (rcdt, RCDT)], ids=["nrcdt", "rcdt"])
+def test_functions_have_the_parameters_of_their_classes(twins):
+    function, estimator = (inspect.signature(one).parameters for one in twins)
+    assert list(function) == ["X", *estimator]
+    assert [one.default for one in function.values()][1:] == [one.default for one in estimator.values()]
+    settings = set(inspect.signature(RCDT).parameters)
+    assert settings < set(inspect.signature(sliced_wasserstein).parameters)
+
+
+@pytest.mark.parametrize(
+    ("code", "wanted"),
+    [("import nrcdt\nnrcdt.sliced", "sliced_wasserstein"), ("from nrcdt import NRCDT\nNRCDT(n_dir", "n_directions=")],
+)
+def test_editors_complete_names_and_parameters(code, wanted):
+    jedi = pytest.importorskip("jedi")
+    assert wanted in [found.name for found in jedi.Script(code).complete()]

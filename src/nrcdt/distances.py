@@ -19,21 +19,35 @@ from .arrays import Array
 from .errors import InputError, LocatedError
 from .estimators import RCDT
 from .frames import whitening
-from .levels import reference_levels
 from .measures import as_floats, check_finite, floats, positive_integer
 from .spaces import find_space
 
 CHUNK_PAIRS = 1024
 
 
-def sliced_wasserstein(X: Any, Y: Any = None, space: Any = "image", **settings: Any) -> Array:
+def sliced_wasserstein(
+    X: Any,
+    Y: Any = None,
+    space: Any = "image",
+    *,
+    image_shape: tuple[int, int] | None = None,
+    n_directions: int = 256,
+    directions: Any = None,
+    n_radii: int | Literal["auto"] = "auto",
+    n_quantiles: int = 256,
+    frame: str = "fixed",
+    normalize: Any = None,
+    reference: Any = "uniform",
+    trim: float = 0.0,
+    n_jobs: int | None = None,
+) -> Array:
     """Sliced Wasserstein-2 distances: norms of R-CDT differences.
 
     Parameters
     ----------
     X, Y : measures
         Without Y, distances are taken within X.
-    space, **settings : as for `RCDT`
+    others : as for `RCDT`
         Directions that are not evenly spread come as ``directions=(array, weights)``.
 
     Returns
@@ -53,13 +67,24 @@ def sliced_wasserstein(X: Any, Y: Any = None, space: Any = "image", **settings: 
     array([[0.   , 3.536],
            [3.536, 0.   ]])
     """
-    X = list(X) if isinstance(X, Iterator) else X
-    transform = RCDT(space, **settings).fit(X)
-    levels = reference_levels(transform.n_quantiles, transform.reference)
-    weights = np.sqrt(transform.direction_weights_[:, np.newaxis] * levels.weights).ravel()
-    left = np.asarray(transform.transform(X)) * weights
+    model = RCDT(
+        space,
+        image_shape=image_shape,
+        n_directions=n_directions,
+        directions=directions,
+        n_radii=n_radii,
+        n_quantiles=n_quantiles,
+        frame=frame,
+        normalize=normalize,
+        reference=reference,
+        trim=trim,
+        n_jobs=n_jobs,
+    )
+    left = np.asarray(model.fit_transform(X))
+    weights = np.sqrt(model.direction_weights_[:, np.newaxis] * model.plan_.levels.weights).ravel()
+    left = left * weights
     with _samples_called("Y"):
-        right = left if Y is None else np.asarray(transform.transform(Y)) * weights
+        right = left if Y is None else np.asarray(model.transform(Y)) * weights
     return np.asarray(cdist(left, right))
 
 
