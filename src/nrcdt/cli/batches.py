@@ -7,10 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from ..errors import InputError
-from .console import ERRORS, FAILURES, complain, printable, reason, report, say, storable
+from .console import FAILURES, complain, printable, reason, report, say, storable
+from .progress import progress_bar
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -101,9 +100,7 @@ def _with_ink(image: Array, ink: str) -> Array:
 
 def walk(files: list[Path], work: Work, read: Callable[[Path], Any]) -> None:
     """Read files one by one, and transform them in batches that fit in memory."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=ERRORS, transient=True) as progress:
-        bar = progress.add_task("features", total=len(files))
+    with progress_bar("features", len(files)) as advance:
         for path in files:
             try:
                 sample = read(path)
@@ -112,7 +109,7 @@ def walk(files: list[Path], work: Work, read: Callable[[Path], Any]) -> None:
                 report(path, error)
             else:
                 work.take(path, sample, dimension)
-            progress.advance(bar)
+            advance()
         work.flush()
 
 
