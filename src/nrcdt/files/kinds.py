@@ -70,10 +70,13 @@ def collect(paths: Iterable[Path | str]) -> Collected:
     return Collected(list(taken), [path for path in dict.fromkeys(left_out) if path not in taken], locked)
 
 
-def visible_files(folder: Path, unreadable: Callable[[OSError], Any], followlinks: bool = False) -> list[Path]:
-    """List what is below a folder and no folder, sorted; what is hidden is left out, links may lead nowhere."""
+def visible_files(folder: Path, unreadable: Callable[[OSError], Any], **options: bool) -> list[Path]:
+    """List what is below a folder and no folder, sorted; what is hidden is left out, links may lead nowhere.
+
+    `unreadable` is told of folders that may not be read; options go to `os.walk`.
+    """
     found = []
-    for parent, folders, names in os.walk(folder, onerror=unreadable, followlinks=followlinks):
+    for parent, folders, names in os.walk(folder, onerror=unreadable, **options):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(parent, name) for name in names if not name.startswith(".")]
     return sorted(found)
