@@ -153,10 +153,6 @@ class Store(Database):
         """Return the numbers of up to `n` marks, as good as drawn at random: the first by id, which is a hash."""
         return [number for (number,) in self.rows("SELECT id FROM marks ORDER BY uid LIMIT ?", [n])]
 
-    def number(self, uid: str) -> int:
-        """Return the number of a mark."""
-        return int(self.rows("SELECT id FROM marks WHERE uid = ?", [uid])[0][0])
-
     def motifs(self) -> dict[int, str]:
         """Return the motif of every mark, by its number."""
         return dict(self.rows("SELECT id, motif FROM marks ORDER BY id"))
