@@ -13,7 +13,7 @@ from .ranking import Hit, Search, query_of_mark
 from .store import Store
 from .wording import times
 
-N_STRANGERS = 100
+N_STRANGERS = 100  # they tell shares of strangers to a hundredth; FALSE_ALARMS needs 19 of them
 N_REGISTERED = 5
 # Two pictures of one mark overlap by more than this; different marks do not.
 SAME_OVERLAP = 0.75

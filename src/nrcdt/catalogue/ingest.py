@@ -19,7 +19,7 @@ from .ranking import ink_of, write_ink
 from .store import Record, Store
 from .workers import Job, Workers, read_bytes
 
-BATCH = 32
+BATCH = 32  # so many marks at most, and those of the last second, are lost by a crash
 BATCH_SECONDS = 1.0
 
 
