@@ -9,7 +9,7 @@ from nrcdt.datasets.synthetic import draw_segment
 from nrcdt.kernels import cpu, reference
 from nrcdt.measures import Cloud
 from nrcdt.rasters import inverse
-from nrcdt.registration import Registration, overlap, register, register_all, rotation_angle
+from nrcdt.registration import Registration, overlap, prepare_image, register, register_all, rotation_angle
 from nrcdt.registration import warp as move
 from nrcdt.registration.affine import apply_affine as moved
 from nrcdt.registration.pixels import dilated
@@ -318,3 +318,16 @@ def test_the_angle_of_a_map():
             assert rotation_angle(matrix) == pytest.approx(abs(degrees), abs=1e-5)
     solid = np.block([[turned(50), np.zeros((2, 2))], [np.zeros((1, 2)), np.ones((1, 2))]])
     assert rotation_angle(solid) == pytest.approx(50)
+
+
+def test_an_image_is_prepared_once_for_many_registrations():
+    a, b = watermarks(2, size=96)[0]
+    for refine in (False, True):
+        prepared = [prepare_image(image, refine=refine) for image in (a, b)]
+        for one, other in zip(register(*prepared, refine=refine), register(a, b, refine=refine), strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert prepared[0].nbytes > a.nbytes / 4
+    with pytest.raises(
+        ValueError, match=r"b must be prepared with n_directions, .* = \(64, 64, False\); got \(64, 64, True\)"
+    ):
+        register(a, prepared[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,12 @@ from .ranking import Hit, Search, query_of_mark
 from .store import Store
 from .wording import times
 
-N_STRANGERS = 100
+N_STRANGERS = 100  # they tell shares of strangers to a hundredth; FALSE_ALARMS needs 19 of them
 N_REGISTERED = 5
 # Two pictures of one mark overlap by more than this; different marks do not.
 SAME_OVERLAP = 0.75
 # How often a mark that is not in the collection may be taken for one that is.
 FALSE_ALARMS = 0.05
-Verdict = Literal["same", "doubtful", "absent"]
-VERDICTS: dict[bool | None, Verdict] = {True: "same", None: "doubtful", False: "absent"}
 # Ink that was found with less confidence than this may be something else.
 DOUBTFUL = 0.5
 
@@ -106,14 +104,6 @@ def in_collection(catalogue: Store, hits: Sequence[Hit], confidence: float = 1.0
     if found is None or len(known["scores"]) < 1 / FALSE_ALARMS - 1:
         return None
     return best is not None and found <= FALSE_ALARMS
-
-
-def decided(
-    catalogue: Store, hits: Sequence[Hit], confidence: float, wanted: Filter, mark: Mark | None
-) -> tuple[Verdict, str]:
-    """Return whether a mark is there, in a word and in a sentence; parameters are those of `verdict`."""
-    word = VERDICTS[in_collection(catalogue, hits, confidence)]
-    return word, verdict(catalogue, hits, confidence, wanted, mark)
 
 
 def _best(hits: Sequence[Hit]) -> Hit | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..measures import positive_integer
 from ..slices import Array
 from . import ingest, workers
-from .calibration import Verdict, calibrate_again, decided
+from .calibration import calibrate_again, in_collection, verdict
 from .importers import Entry, Problem, listed
 from .intake import Prepared, Settings
 from .model import Filter, Mark
@@ -24,6 +24,8 @@ from .store import Store
 from .units import read_resolution
 
 EVERYTHING = Filter()
+Verdict = Literal["same", "doubtful", "absent"]
+VERDICTS: dict[bool | None, Verdict] = {True: "same", None: "doubtful", False: "absent"}
 Progress = Callable[[str, int], AbstractContextManager[Callable[[], None]]]
 
 
@@ -68,8 +70,8 @@ def answer(
     """
     n = positive_integer(n, "n", "It is the number of hits.")
     hits = search.query(query, wanted, n=n, without=of and of.uid)
-    verdict, sentence = decided(search.catalogue, hits, confidence, wanted, of)
-    return Answer(verdict, sentence, tuple(hits), query.mark)
+    word = VERDICTS[in_collection(search.catalogue, hits, confidence)]
+    return Answer(word, verdict(search.catalogue, hits, confidence, wanted, of), tuple(hits), query.mark)
 
 
 def _silent(what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
@@ -88,6 +90,7 @@ class Catalogue:
     ----------
     path : file
     readonly : whether to leave it alone
+    readers : `nrcdt.catalogue.workers.Workers` that read the pictures of queries; one is started if left out
 
     Attributes
     ----------
@@ -107,12 +110,12 @@ class Catalogue:
     (4, 'same', 'anchor')
     """
 
-    def __init__(self, path: Path | str, *, readonly: bool = False) -> None:
+    def __init__(self, path: Path | str, *, readonly: bool = False, readers: workers.Workers | None = None) -> None:
         self.path, self.readonly = Path(path), readonly
         self._open = ExitStack()
         self._store: Store | None = None
         self._search: Search | None = None
-        self._worker: workers.Workers | None = None
+        self._readers = readers
 
     def __enter__(self) -> Self:
         return self
@@ -123,7 +126,7 @@ class Catalogue:
     def close(self) -> None:
         """Close the file, and end the process that reads pictures."""
         self._open.close()
-        self._store = self._search = self._worker = None
+        self._store = self._search = self._readers = None
 
     def __len__(self) -> int:
         return len(self.store)
@@ -231,9 +234,9 @@ class Catalogue:
 
     def prepare(self, picture: Any, settings: Settings, dpi: float | None = None) -> Prepared:
         """Find the ink in a picture, in a process of its own: the first half of a query."""
-        if self._worker is None:
-            self._worker = self._open.enter_context(workers.Workers(1))
-        found = self._worker.prepare(_bytes_of(picture), settings)
+        if self._readers is None:
+            self._readers = self._open.enter_context(workers.Workers(1))
+        found = self._readers.prepare(_bytes_of(picture), settings)
         return found if dpi is None else found._replace(mm_per_pixel=read_resolution(str(dpi)))
 
     def answer(self, seen: Prepared, n: int = 10, wanted: Filter = EVERYTHING) -> Answer:

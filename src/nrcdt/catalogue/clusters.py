@@ -10,7 +10,7 @@ from ..slices import Array
 from .index import Index
 from .ranking import N_PAIRS
 
-MAX_MARKS = 20_000
+MAX_MARKS = 20_000  # the distances of all pairs take 1.6 GB then
 
 
 def clusters(index: Index, n_groups: int | None = None, reach: float = 0.6) -> tuple[Array, Array]:

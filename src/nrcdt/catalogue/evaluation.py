@@ -58,12 +58,12 @@ def leave_one_out(
     motifs = catalogue.motifs()
     members = {motif for motif, n in catalogue.values_of("motif") if motif and n > 1 and motif not in without}
     asked = [number for number, motif in motifs.items() if motif in members]
-    chosen = np.sort(np.random.default_rng(0).permutation(len(asked))[:n_queries])
+    chosen = [asked[n] for n in np.sort(np.random.default_rng(0).permutation(len(asked))[:n_queries])]
     found = []
-    for mark in catalogue.numbered(asked[n] for n in chosen):
+    for number, mark in zip(chosen, catalogue.numbered(chosen), strict=True):
         query = query_of_mark(catalogue, mark)
         nearest = search.index.nearest(query.features, len(motifs)).ids.tolist()
-        order = [motifs[n] for n in nearest if n != catalogue.number(mark.uid)]
+        order = [motifs[n] for n in nearest if n != number]
         if registered:
             hits = search.query(query, without=mark.uid)
             order[: len(hits)] = [hit.mark.motif for hit in hits]

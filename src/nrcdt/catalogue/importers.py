@@ -54,6 +54,11 @@ class Entry(NamedTuple):
     remark: str = ""
     data: bytes = b""
 
+    @property
+    def source(self) -> str:
+        """The file, by its path; empty where there is none."""
+        return "" if self.path == Path() else str(self.path)
+
 
 class Problem(NamedTuple):
     """A file or a row that is not taken, and why: the rule and the remedy.
@@ -64,10 +69,6 @@ class Problem(NamedTuple):
     file: str
     reason: str
     left_out: bool = False
-
-
-class _Refused(InputError):
-    """Why a file is not taken."""
 
 
 def listed(source: Path | str, root: Path | str | None = None) -> Iterator[Entry | Problem]:
@@ -122,9 +123,9 @@ def _in_folder(paths: Iterable[Path], folder: Path, root: Path) -> Iterator[Entr
         inside = path.relative_to(folder)
         try:
             if path.is_dir():
-                raise _Refused("the folder", "not be a link", "one, which is not followed", "Add what it leads to.")
+                raise InputError("the folder", "not be a link", "one, which is not followed", "Add what it leads to.")
             yield Entry(taken.check([path]), path.stem, inside.parts[0] if len(inside.parts) > 1 else "")
-        except _Refused as refused:
+        except InputError as refused:
             other = path.suffix.lower() not in SUFFIXES["image"] and not path.is_dir()
             yield Problem(_printable(inside), str(refused), other)
 
@@ -159,15 +160,15 @@ def _entries(
         try:
             if row is None:
                 limit = csv.field_size_limit()
-                raise _Refused("the row", f"have cells of at most {limit} letters", "more", "Close its quotes.")
+                raise InputError("the row", f"have cells of at most {limit} letters", "more", "Close its quotes.")
             if len(row) > len(header):
-                raise _Refused("the row", f"have {len(header)} columns", len(row), "Quote texts with separators.")
+                raise InputError("the row", f"have {len(header)} columns", len(row), "Quote texts with separators.")
             cells = dict(enumerate(cell.strip() for cell in row))
             known = {field: cells.get(column, "") for field, column in columns.items()}
             path = taken.check(_candidates(known.pop("path"), source.parent, root))
             entry = _entry(path, known, {header[i]: cell for i, cell in cells.items() if i not in columns.values()})
             yield entry._replace(remark=entry.remark and f"{source.name}, line {line}: {entry.remark}")
-        except _Refused as refused:
+        except InputError as refused:
             yield Problem(f"{source.name}, line {line}", str(refused))
 
 
@@ -217,7 +218,7 @@ def _entry(path: Path, known: dict[str, Any], extra: dict[str, str]) -> Entry:
 def _candidates(cell: str, *folders: Path) -> list[Path]:
     """Return where a file may be: as written, or with the separators of Windows turned round."""
     if not cell:
-        raise _Refused("path", "name a file", "nothing", "Fill the cell, or drop the row.")
+        raise InputError("path", "name a file", "nothing", "Fill the cell, or drop the row.")
     return [folder / name for folder in folders for name in dict.fromkeys((cell, cell.replace("\\", "/")))]
 
 
@@ -232,18 +233,18 @@ class _Taken:
         """Return the first file that exists, resolved, or say why it is refused."""
         found = [path for path in map(_resolved, candidates) if path is not None]
         if not found:
-            raise _Refused("path", "be an existing file", repr(str(candidates[0])), "Check the spelling.")
+            raise InputError("path", "be an existing file", repr(str(candidates[0])), "Check the spelling.")
         path = found[0]
         if _printable(path) != str(path):
-            raise _Refused("the name", "be in UTF-8", _printable(path), "Rename the file or its folder.")
+            raise InputError("the name", "be in UTF-8", _printable(path), "Rename the file or its folder.")
         if not path.is_relative_to(self.root):
-            raise _Refused("path", f"stay inside {self.root}", path, "Give --root FOLDER to take it.")
+            raise InputError("path", f"stay inside {self.root}", path, "Give --root FOLDER to take it.")
         if path.suffix.lower() not in SUFFIXES["image"]:
-            raise _Refused("the suffix", f"be one of {' '.join(SUFFIXES['image'])}", path.name, "Convert the file.")
+            raise InputError("the suffix", f"be one of {' '.join(SUFFIXES['image'])}", path.name, "Convert the file.")
         if not path.is_file():
-            raise _Refused("path", "be a regular file", path, "Copy the pictures themselves.")
+            raise InputError("path", "be a regular file", path, "Copy the pictures themselves.")
         if path in self.seen:
-            raise _Refused("path", "come once", f"{path} again", "Drop the row or the link.")
+            raise InputError("path", "come once", f"{path} again", "Drop the row or the link.")
         self.seen.add(path)
         return path
 

@@ -12,7 +12,7 @@ from .intake import BLOCKS
 from .model import Filter
 from .store import Store
 
-CHUNK = 65536
+CHUNK = 65536  # rows of features at a time: 75 MB
 
 
 class Neighbours(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -18,7 +19,7 @@ from .ranking import ink_of, write_ink
 from .store import Record, Store
 from .workers import Job, Workers, read_bytes
 
-BATCH = 32
+BATCH = 32  # so many marks at most, and those of the last second, are lost by a crash
 BATCH_SECONDS = 1.0
 
 
@@ -47,22 +48,9 @@ def add(
     report: Callable[[Problem], None],
     advance: Callable[[], None] = lambda: None,
 ) -> Count:
-    """Add pictures to a catalogue, a few at a time: whatever interrupts it, what was added before stays.
+    """Add what `importers.listed` found, a few at a time: whatever interrupts it, what was added before stays.
 
-    Parameters
-    ----------
-    catalogue : Store
-    items : what `importers.listed` found
-    settings : how to read the pictures
-    workers : Workers
-    keep : whether to store the files themselves, beside small pictures of them
-    again : whether to read pictures that have not changed, too
-    report : called with every file that could not be added
-    advance : called after every item
-
-    Returns
-    -------
-    Count
+    The front door, `Catalogue.add`, says what the options mean.
     """
     catalogue.check_settings()
     adding = _Adding(catalogue, settings, keep, report, advance, again)
@@ -72,21 +60,19 @@ def add(
     return adding.count
 
 
+@dataclass
 class _Adding:
-    def __init__(
-        self,
-        catalogue: Store,
-        settings: Settings,
-        keep: bool,
-        report: Callable[[Problem], None],
-        advance: Callable[[], None],
-        again: bool = False,
-    ) -> None:
-        self.catalogue, self.settings, self.keep, self.again = catalogue, settings, keep, again
-        self.report, self.advance = report, advance
-        self.count = Count()
-        self._stamps = catalogue.stamps()
-        self._batch: list[Callable[[], str]] = []
+    catalogue: Store
+    settings: Settings
+    keep: bool
+    report: Callable[[Problem], None]
+    advance: Callable[[], None]
+    again: bool = False
+    count: Count = field(default_factory=Count)
+    _batch: list[Callable[[], str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._stamps = self.catalogue.stamps()
         self._since = time.monotonic()
 
     def jobs(self, items: Iterable[Entry | Problem]) -> Iterator[Job]:
@@ -99,7 +85,7 @@ class _Adding:
                 yield (item, ""), item.data, self.settings
                 continue
             stamp = self._stamp(item)
-            seen, told = self._seen(str(item.path))
+            seen, told = self._seen(item.source)
             if stamp is None or stamp != seen or self.again:
                 yield (item, stamp or ""), partial(read_bytes, item.path), self.settings
             elif told | _given(item) == told:
@@ -135,7 +121,7 @@ class _Adding:
                 raise found
             original = (entry.data or read_bytes(entry.path)) if self.keep else None
         except (ValueError, OSError) as error:
-            self._fail(Problem(str(entry.path), str(error)))
+            self._fail(Problem(entry.source or entry.name, str(error)))
             return
         self._store(partial(self._put, record_of(found, self.settings, entry, original, stamp), _given(entry)))
 
@@ -168,7 +154,7 @@ class _Adding:
 
     def _correct(self, entry: Entry) -> str:
         """Store what is new in the words about a picture that is the same."""
-        old = self.catalogue.of_source(str(entry.path))
+        old = self.catalogue.of_source(entry.source)
         if old is None:  # another program was faster to remove it
             return "unchanged"
         (seen, told), given = self._seen(old.source), _given(entry)
@@ -200,14 +186,15 @@ def record_of(
     prepared: Prepared, settings: Settings, entry: Entry, original: bytes | None = None, stamp: str = ""
 ) -> Record:
     """Return what is stored of a picture."""
-    source = str(entry.path) if entry.path != Path() else ""
     height, width = prepared.mark.shape
     mark = Mark(
-        uid=sha256(f"{source or entry.name}\n{prepared.sha256}".encode("utf-8", "surrogateescape")).hexdigest()[:16],
+        uid=sha256(f"{entry.source or entry.name}\n{prepared.sha256}".encode("utf-8", "surrogateescape")).hexdigest()[
+            :16
+        ],
         **{name: getattr(entry, name) for name in METADATA if name != "note"},
         note="",
         extra=dict(entry.extra),
-        source=source,
+        source=entry.source,
         sha256=prepared.sha256,
         width=prepared.width,
         height=prepared.height,

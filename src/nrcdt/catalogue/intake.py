@@ -96,6 +96,11 @@ class Prepared(NamedTuple):
     steps: tuple[str, ...]
     features: Array
 
+    @property
+    def unit(self) -> float | None:
+        """Millimetres per pixel of the mark."""
+        return None if self.mm_per_pixel is None else self.mm_per_pixel / self.to_mark[0]
+
 
 def prepare(data: bytes, settings: Settings | None = None) -> Prepared:
     """Read a picture, find its ink, cut it out and describe it.

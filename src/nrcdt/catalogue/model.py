@@ -55,12 +55,14 @@ class Mark(NamedTuple):
     added: str
 
     @property
+    def unit(self) -> float | None:
+        """Millimetres per pixel of the ink."""
+        return None if self.mm_per_pixel is None else self.mm_per_pixel / self.to_mark[0]
+
+    @property
     def size_mm(self) -> tuple[float, float] | None:
         """Width and height of the mark on paper, in millimetres, where the picture has a scale."""
-        if self.mm_per_pixel is None:
-            return None
-        unit = self.mm_per_pixel / self.to_mark[0]
-        return self.mark_width * unit, self.mark_height * unit
+        return None if self.unit is None else (self.mark_width * self.unit, self.mark_height * self.unit)
 
     @property
     def dpi(self) -> float | None:

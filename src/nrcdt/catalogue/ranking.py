@@ -104,14 +104,12 @@ class Units(NamedTuple):
 
 def query_of(prepared: Any) -> Query:
     """Return what to look for, from what `prepare` found in a picture."""
-    unit = None if prepared.mm_per_pixel is None else prepared.mm_per_pixel / prepared.to_mark[0]
-    return Query(prepared.mark, prepared.features, unit)
+    return Query(prepared.mark, prepared.features, prepared.unit)
 
 
 def query_of_mark(catalogue: Store, mark: Mark) -> Query:
     """Return a mark of the catalogue as something to look for."""
-    unit = None if mark.mm_per_pixel is None else mark.mm_per_pixel / mark.to_mark[0]
-    return Query(ink_of(catalogue, mark), catalogue.vector(mark.uid), unit)
+    return Query(ink_of(catalogue, mark), catalogue.vector(mark.uid), mark.unit)
 
 
 def ink_of(catalogue: Store, mark: Mark) -> Array:
@@ -239,9 +237,9 @@ class Search:
 
 def stretch_on_paper(query: Query, mark: Mark, matrix: Array) -> tuple[float, float] | None:
     """Return how many times as long a mark is on paper as a query, at least and at most; None if one has no scale."""
-    if query.mm_per_pixel is None or mark.mm_per_pixel is None:
+    if query.mm_per_pixel is None or mark.unit is None:
         return None
-    return stretch(matrix, mark.mm_per_pixel / mark.to_mark[0] / query.mm_per_pixel)
+    return stretch(matrix, mark.unit / query.mm_per_pixel)
 
 
 def stretch(matrix: Array, factor: float = 1.0) -> tuple[float, float]:

@@ -153,10 +153,6 @@ class Store(Database):
         """Return the numbers of up to `n` marks, as good as drawn at random: the first by id, which is a hash."""
         return [number for (number,) in self.rows("SELECT id FROM marks ORDER BY uid LIMIT ?", [n])]
 
-    def number(self, uid: str) -> int:
-        """Return the number of a mark."""
-        return int(self.rows("SELECT id FROM marks WHERE uid = ?", [uid])[0][0])
-
     def motifs(self) -> dict[int, str]:
         """Return the motif of every mark, by its number."""
         return dict(self.rows("SELECT id, motif FROM marks ORDER BY id"))
@@ -222,18 +218,11 @@ class Store(Database):
     def put(self, record: Record) -> None:
         """Store a mark; one from the same file is replaced. To be called within a transaction."""
         row = to_row(record.mark) | {"stamp": record.stamp}
-        old = self.rows("SELECT id FROM marks WHERE uid = ?", [record.mark.uid])
-        names = list(row)
-        if old:
-            number = old[0][0]
-            self._db.execute(
-                f"UPDATE marks SET {', '.join(f'{name} = :{name}' for name in names)} WHERE id = {number}", row
-            )
-        else:
-            marks = ", ".join(f":{name}" for name in names)
-            number = self._db.execute(f"INSERT INTO marks ({', '.join(names)}) VALUES ({marks})", row).lastrowid
-        vector = np.ascontiguousarray(record.features, np.float32).tobytes()
-        self._db.execute("INSERT OR REPLACE INTO features VALUES (?, ?)", [number, vector])
+        values, changes = (", ".join(text.format(name) for name in row) for text in (":{0}", "{0} = excluded.{0}"))
+        sql = f"INSERT INTO marks ({', '.join(row)}) VALUES ({values}) ON CONFLICT (uid) DO UPDATE SET {changes}"
+        self.rows(sql, row)
+        ((number,),) = self.rows("SELECT id FROM marks WHERE uid = ?", [record.mark.uid])
+        self.set_vector(number, record.features)
         pictures = [number, record.ink, record.preview, record.original]
         self._db.execute("INSERT OR REPLACE INTO pictures VALUES (?, ?, ?, ?)", pictures)
 

@@ -49,7 +49,7 @@ MAX_PER_CORE = 4
 MEMORY = 2_000_000_000
 MAX_OPEN_FILES = 32
 OUT_OF_MEMORY = 77
-START_SECONDS = 300
+START_SECONDS = 300  # the very first worker compiles all kernels
 # A worker whose parent was killed ends itself this many seconds after the time limit.
 GRACE_SECONDS = 5
 ONE_THREAD = dict.fromkeys(

@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InputError
+from . import options
 from .console import SOME_FAILED, complain, one_red_line, printable, say
-from .options import (
-    BarLength,
-    Crop,
-    Drawing,
-    File,
-    MarkName,
-    Method,
-    Motif,
-    Place,
-    Polarity,
-    Side,
-    Since,
-    Text,
-    Until,
-    filter_of,
-    opened,
-)
 from .progress import progress_bar
 from .searching import cluster, compare, evaluate, query
 
@@ -45,15 +29,15 @@ app = typer.Typer(
 
 @app.command()
 def add(
-    catalogue: File,
+    catalogue: options.File,
     source: Annotated[
         Path | None,
         typer.Argument(metavar="FOLDER", help="Folder of folders named after motifs, a CSV table, or a picture."),
     ] = None,
-    polarity: Side = Polarity.auto,
-    drawing: Drawing = False,
-    crop: Crop = None,
-    bar_mm: BarLength = None,
+    polarity: options.Side = options.Polarity.auto,
+    drawing: options.Drawing = False,
+    crop: options.Crop = None,
+    bar_mm: options.BarLength = None,
     keep: Annotated[bool, typer.Option("--keep", help="Store the files themselves, too.")] = False,
     root: Annotated[Path | None, typer.Option(help="Folder that the files of a table have to be in.")] = None,
     renew: Annotated[
@@ -145,8 +129,8 @@ for command in (query, compare, cluster):
 
 @app.command()
 def edit(
-    catalogue: File,
-    mark: MarkName,
+    catalogue: options.File,
+    mark: options.MarkName,
     name: Annotated[str | None, typer.Option(help="Name by which the mark can be asked for.")] = None,
     motif: Annotated[str | None, typer.Option(help="What it shows, such as crown.")] = None,
     date: Annotated[str | None, typer.Option(help="Date, such as 1432, 1450-62, before 1450 or 15th century.")] = None,
@@ -160,7 +144,7 @@ def edit(
     given = {"name": name, "motif": motif, "date": date, "place": place}
     given |= {"method": method, "reference": reference, "note": note, "dpi": dpi}
     changes = {key: value for key, value in given.items() if value is not None}
-    with opened(catalogue, readonly=not changes) as store:
+    with options.opened(catalogue, readonly=not changes) as store:
         found = store.find(mark)
         _show_mark(store.edit(found.uid, changes) if changes else found)
         _tell_odd_dates([changes.get("date", "")])
@@ -176,11 +160,11 @@ def _show_mark(mark: Mark) -> None:
 
 @app.command()
 def remove(
-    catalogue: File,
+    catalogue: options.File,
     marks: Annotated[list[str], typer.Argument(metavar="MARK...", help="Ids, names, references or files of marks.")],
 ) -> None:
     """Take marks out of the catalogue; the files they came from stay."""
-    with opened(catalogue, readonly=False) as store:
+    with options.opened(catalogue, readonly=False) as store:
         found = {store.find(mark).uid for mark in marks}
         store.remove(found)
         say(f"{len(found)} removed; {len(store)} marks are left")
@@ -188,11 +172,11 @@ def remove(
 
 @app.command()
 def merge(
-    catalogue: File,
+    catalogue: options.File,
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="Catalogue to take marks and judgements from.")],
 ) -> None:
     """Take over marks, judgements, and what was unknown here from another catalogue, which stays as it is."""
-    with opened(catalogue, readonly=False) as store, opened(other) as second:
+    with options.opened(catalogue, readonly=False) as store, options.opened(other) as second:
         from ..catalogue.calibration import calibrate_again
         from ..catalogue.maintenance import merge as run
         from ..catalogue.ranking import Search
@@ -210,30 +194,31 @@ def merge(
 
 @app.command()
 def export(
-    catalogue: File,
+    catalogue: options.File,
     out: Annotated[Path, typer.Argument(metavar="TABLE", help="Table to write: .csv or .json.")],
-    text: Text = "",
-    motif: Motif = None,
-    method: Method = None,
-    place: Place = None,
-    since: Since = None,
-    until: Until = None,
+    text: options.Text = "",
+    motif: options.Motif = None,
+    method: options.Method = None,
+    place: options.Place = None,
+    since: options.Since = None,
+    until: options.Until = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a table that exists.")] = False,
 ) -> None:
     """Write what is known about marks, with sizes and judgements."""
-    with opened(catalogue) as store:
+    with options.opened(catalogue) as store:
         from ..catalogue.maintenance import export as run
 
-        wanted = filter_of(text, motif, method, place, since, until)
+        wanted = options.filter_of(text, motif, method, place, since, until)
         say(f"{run(store, out, wanted, force=force)} marks written to {out}")
 
 
 @app.command()
 def backup(
-    catalogue: File, out: Annotated[Path, typer.Argument(metavar="COPY", help="New file to copy the catalogue to.")]
+    catalogue: options.File,
+    out: Annotated[Path, typer.Argument(metavar="COPY", help="New file to copy the catalogue to.")],
 ) -> None:
     """Copy the catalogue, even while it is in use."""
-    with opened(catalogue) as store:
+    with options.opened(catalogue) as store:
         from ..catalogue.maintenance import backup as run
 
         run(store, out)
@@ -241,12 +226,12 @@ def backup(
 
 
 @app.command()
-def verify(catalogue: File) -> None:
+def verify(catalogue: options.File) -> None:
     """Check everything in the catalogue.
 
     Exit code: 0 all is well, 1 something is damaged, 2 the file cannot be read.
     """
-    with opened(catalogue) as store:
+    with options.opened(catalogue) as store:
         from ..catalogue.maintenance import missing_files
         from ..catalogue.maintenance import verify as run
 
@@ -265,9 +250,9 @@ def verify(catalogue: File) -> None:
 
 
 @app.command()
-def stats(catalogue: File) -> None:
+def stats(catalogue: options.File) -> None:
     """Tell what is in the catalogue."""
-    with opened(catalogue) as store:
+    with options.opened(catalogue) as store:
         from ..catalogue.maintenance import stats as run
 
         for key, value in run(store).items():

@@ -10,24 +10,8 @@ import typer
 from rich.table import Column, Table
 
 from ..errors import InputError
+from . import options
 from .console import NOTHING_WRITTEN, OUTPUT, check_output, complain, named, one_red_line, say
-from .options import (
-    BarLength,
-    Crop,
-    Drawing,
-    File,
-    MarkName,
-    Method,
-    Motif,
-    Place,
-    Polarity,
-    Side,
-    Since,
-    Text,
-    Until,
-    filter_of,
-    opened,
-)
 from .progress import progress_bar
 
 if TYPE_CHECKING:
@@ -42,35 +26,39 @@ SPARE = ("reference", "method", "motif", "place")
 
 
 def query(
-    catalogue: File,
+    catalogue: options.File,
     picture: Annotated[Path, typer.Argument(metavar="PICTURE", help="Photograph, scan or drawing of a mark.")],
     n: Annotated[int, typer.Option("-n", min=1, help="Number of hits.")] = 10,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Also save the hits: .csv or .json.")] = None,
-    polarity: Side = Polarity.auto,
-    drawing: Drawing = False,
-    crop: Crop = None,
-    bar_mm: BarLength = None,
-    text: Text = "",
-    motif: Motif = None,
-    method: Method = None,
-    place: Place = None,
-    since: Since = None,
-    until: Until = None,
+    polarity: options.Side = options.Polarity.auto,
+    drawing: options.Drawing = False,
+    crop: options.Crop = None,
+    bar_mm: options.BarLength = None,
+    text: options.Text = "",
+    motif: options.Motif = None,
+    method: options.Method = None,
+    place: options.Place = None,
+    since: options.Since = None,
+    until: options.Until = None,
 ) -> None:
     """Find the relatives of a mark, whatever its rotation, size, shear or mirror image."""
     with one_red_line():
-        from ..catalogue import Catalogue
-        from ..catalogue.export_rows import hit_row
-        from ..catalogue.intake import Settings
-        from ..catalogue.maintenance import write_list
+        from ..catalogue.workers import Workers
 
         check_output(out, ".csv", ".json")
-        with Catalogue(catalogue, readonly=True) as marks:
-            wanted = filter_of(text, motif, method, place, since, until)
-            _refuse_unknown(marks.store, wanted)
-            with named(picture):
-                seen = marks.prepare(picture, Settings(polarity.value, crop, (), not drawing, bar_mm))
-            answer = marks.answer(seen, n, wanted)
+        with Workers(1) as readers:
+            # The worker takes two seconds to start: meanwhile, what takes as long to load.
+            from ..catalogue import Catalogue
+            from ..catalogue.export_rows import hit_row
+            from ..catalogue.intake import Settings
+            from ..catalogue.maintenance import write_list
+
+            with Catalogue(catalogue, readonly=True, readers=readers) as marks:
+                wanted = options.filter_of(text, motif, method, place, since, until)
+                _refuse_unknown(marks.store, wanted)
+                with named(picture):
+                    seen = marks.prepare(picture, Settings(polarity.value, crop, (), not drawing, bar_mm))
+                answer = marks.answer(seen, n, wanted)
         _show_hits(answer.hits, seen)
         say(answer.sentence)
         if out is not None:
@@ -138,13 +126,13 @@ def _cells(hit: Hit) -> dict[str, str]:
 
 
 def compare(
-    catalogue: File,
-    a: MarkName,
-    b: MarkName,
+    catalogue: options.File,
+    a: options.MarkName,
+    b: options.MarkName,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save a picture of one laid over the other.")] = None,
 ) -> None:
     """Lay a mark over another, and tell by which rotation, scale and shear."""
-    with opened(catalogue) as store:
+    with options.opened(catalogue) as store:
         from ..catalogue.overlay import compared, save_overlay
 
         check_output(out, ".png")
@@ -156,13 +144,13 @@ def compare(
 
 
 def cluster(
-    catalogue: File,
+    catalogue: options.File,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save all marks with groups: .csv or .json.")] = None,
     groups: Annotated[int | None, typer.Option(min=1, help="Number of groups.", show_default=False)] = None,
     reach: Annotated[float, typer.Option(help="Without --groups: how far apart members may be; 1 is usual.")] = 0.6,
 ) -> None:
     """Put marks that are alike into groups."""
-    with opened(catalogue) as store:
+    with options.opened(catalogue) as store:
         from ..catalogue.clusters import clusters
         from ..catalogue.export_rows import about
         from ..catalogue.index import Index
@@ -195,7 +183,7 @@ def _show_groups(rows: list[dict[str, Any]]) -> None:
 
 
 def evaluate(
-    catalogue: File,
+    catalogue: options.File,
     queries: Annotated[int, typer.Option(min=1, help="At most so many marks are asked for.")] = 200,
     copies: Annotated[int, typer.Option(min=0, help="Simulated photographs of marks of the collection.")] = 50,
     without: Annotated[
@@ -204,7 +192,7 @@ def evaluate(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the numbers: .json.")] = None,
 ) -> None:
     """Measure how well the catalogue answers: every mark is left out and looked for among the others."""
-    with opened(catalogue) as store:
+    with options.opened(catalogue) as store:
         from ..catalogue.evaluation import evaluate as run
         from ..catalogue.evaluation import rich_table, save
         from ..catalogue.ranking import Search
