@@ -24,10 +24,10 @@ import nrcdt
 from inputs import clusters, ink_share, line_drawings, normal, outliers, random_ink, torus
 from nrcdt.aggregate import aggregate, find_aggregations
 from nrcdt.directions import circle, fibonacci
+from nrcdt.levels import reference_levels
+from nrcdt.measures import Points
 from nrcdt.normalize import normalize
-from nrcdt.quantiles import linear_quantiles, reference_levels, step_quantiles
-from nrcdt.slices import Atoms, Bins
-from nrcdt.spaces import euclidean
+from nrcdt.slices import Projection, StripDensity
 from nrcdt.spaces.image import strip_count
 from per_ray import per_ray
 from timing import interleave
@@ -72,8 +72,8 @@ def record_number(name, what, number, unit, bar=None, **extra):
 def per_ray_features(images, directions, levels):
     """The features through the per-ray transform; everything after the slices is the library's own."""
     weights = np.full(len(directions), 1 / len(directions))
-    masses = (per_ray(image, directions, N_RADII) for image in images)
-    quantiles = np.stack([linear_quantiles(Bins(strips), levels) for strips in masses])
+    masses = [per_ray(image, directions, N_RADII) for image in images]
+    quantiles = StripDensity(masses).quantiles(levels)
     quantiles = normalize(quantiles, "standardize", levels.weights, weights)
     return aggregate(quantiles, find_aggregations("max"), weights, directions)[0]
 
@@ -202,7 +202,7 @@ def cloud(draw_points, bar, dtype, quick):
     (points, directions), levels = cloud_and_directions(draw_points, dtype), reference_levels(1000)
     shape = draw_points.__name__
     ranks = np.minimum((levels.values * len(points) * (1 + 1e-12)).astype(int), len(points) - 1)
-    ours = partial(step_quantiles, Atoms(points, None, directions, euclidean.phi), levels)
+    ours = partial(Projection(Points(points, None, (0, len(points))), directions[np.newaxis]).quantiles, levels)
     theirs = partial(sorted_quantiles, points, directions, ranks)
     in_place = sorted_in_place(points, directions, ranks)
     ours_times, their_times, in_place_times = interleave([ours, theirs, in_place], quick)
@@ -233,7 +233,7 @@ def weighted_cloud(dtype, quick):
     (points, directions), levels = cloud_and_directions(normal, dtype), reference_levels(1000)
     weights = np.random.default_rng(1).random(len(points))
     weights /= weights.sum()
-    ours = partial(step_quantiles, Atoms(points, weights, directions, euclidean.phi), levels)
+    ours = partial(Projection(Points(points, weights, (0, len(points))), directions[np.newaxis]).quantiles, levels)
     theirs = partial(weighted_quantiles, points, weights, directions, levels.values)
     ours_times, their_times = interleave([ours, theirs], quick)
     return record(

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from conftest import affine_map, cloud_of
 from nrcdt import RCDT, rcdt, sliced_wasserstein
-from nrcdt.alignment import alignments, allowed_angles, outlook
+from nrcdt.alignment import alignments, allowed_angles, direction_spectrum
 from nrcdt.datasets import distorted, watermarks
 from nrcdt.directions import circle
 from nrcdt.distances import AlignedMetric, aligned
@@ -95,7 +95,9 @@ def test_aligned_finds_angles_between_directions(n_directions):
     for angle in (0.0, 0.1234, 3.1415, -2.5):
         for reflected in (False, True):
             a, b = slices(grid), slices(angle - grid if reflected else grid - angle)
-            best = alignments(outlook(a[np.newaxis]), outlook(b[np.newaxis]), n_directions, None, True)
+            best = alignments(
+                direction_spectrum(a[np.newaxis]), direction_spectrum(b[np.newaxis]), n_directions, None, True
+            )
             assert best.squares[0, 0, 0] < 1e-12
             assert np.cos(best.angles[0, 0, 0] - angle) == pytest.approx(1, abs=1e-9)
             assert best.reflected[0, 0, 0] == reflected
@@ -194,7 +196,7 @@ def test_mirrored_pictures_are_bounded_from_the_left_right_mirror():
 def test_allowed_angles_are_where_the_polar_rotation_is_small(rng, reflected):
     clouds = [Cloud(cloud_of(rng) * [1, 4], None), Cloud(cloud_of(rng) * [3, 1], None)]
     white = [whitening(cloud) for cloud in clouds]
-    views = [outlook(np.zeros((1, 8, 4)), one.matrix[np.newaxis]) for one in white]
+    views = [direction_spectrum(np.zeros((1, 8, 4)), one.matrix[np.newaxis]) for one in white]
     low, high = (limit[int(reflected), 0, 0] for limit in allowed_angles(*views, 30, True))
     angles = np.linspace(low - 1, high + 1, 400)
     turned = rotation_angle(

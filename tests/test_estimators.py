@@ -25,11 +25,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import cloud_of, uneven_directions
 from nrcdt import NORMALIZATIONS, NRCDT, RCDT, nrcdt, rcdt
-from nrcdt.aggregate import AGGREGATIONS, join_blocks
+from nrcdt.aggregate import AGGREGATIONS
 from nrcdt.datasets import salt, watermarks
 from nrcdt.directions import circle, fibonacci, shells
 from nrcdt.errors import SampleError
-from nrcdt.threads import share
+from nrcdt.threads import map_threads
 
 SMALL = {"n_directions": 10, "n_quantiles": 12}
 EMPTY_IMAGE = {"check_estimators_dtypes": "casts a row to integers that are all zero: an empty image, which is refused"}
@@ -62,7 +62,9 @@ def test_extremes_are_those_of_the_quantiles(rng, dtype, settings):
     for aggregate in (*names, names):
         model = NRCDT(aggregate=aggregate, **settings).fit(images)
         blocks = [AGGREGATIONS[name].function(model.quantiles(images), None, None) for name in np.ravel(aggregate)]
-        expected = join_blocks(blocks, model.scales_)
+        expected = np.hstack(
+            [block / block.dtype.type(scale) for block, scale in zip(blocks, model.scales_, strict=True)]
+        )
         assert model.transform(images).dtype == expected.dtype
         np.testing.assert_allclose(model.transform(images), expected, rtol=0, atol=tolerance)
 
@@ -283,11 +285,30 @@ def test_weights_of_directions_may_be_large(rng):
     np.testing.assert_allclose(large.transform(images), usual.transform(images), rtol=1e-12)
 
 
-def test_other_blocks_than_in_fit(rng):
+def test_parameters_set_after_fit_count_from_the_next_fit_on(rng):
+    """Names and columns always agree."""
     images = rng.random((3, 5, 5))
-    model = NRCDT(**SMALL).fit(images).set_params(aggregate=["max", "tv"])
-    with pytest.raises(ValueError, match=r"aggregate must ask for as many blocks as in fit, 1; got 2. Fit again"):
-        model.transform(images)
+    model = NRCDT(**SMALL).fit(images)
+    before = model.transform(images)
+    model.set_params(aggregate=["max", "tv"], n_quantiles=5, n_directions=4, frame="whitened", normalize="center")
+    np.testing.assert_array_equal(model.transform(images), before)
+    assert len(model.get_feature_names_out()) == before.shape[1]
+    after = model.fit(images).transform(images)
+    assert len(model.get_feature_names_out()) == after.shape[1] == 10
+
+
+@pytest.mark.parametrize("fitted", ["array", "list", "rows"])
+def test_rows_are_the_images_that_fit_saw(rng, fitted):
+    images = rng.random((3, 4, 9))
+    known = {"array": images, "list": list(images), "rows": images.reshape(3, -1)}[fitted]
+    model = NRCDT(**SMALL, image_shape=(4, 9)).fit(known)
+    np.testing.assert_array_equal(model.transform(images.reshape(3, 36)), model.transform(images))
+    model = NRCDT(**SMALL).fit(images)  # 36 columns would be taken for squares where nothing is known
+    np.testing.assert_array_equal(model.transform(images.reshape(3, 36)), model.transform(images))
+    with pytest.raises(
+        ValueError, match=r"X must have 36 columns where it is a table, as images of shape \(4, 9\) were"
+    ):
+        model.transform(rng.random((5, 5)))
 
 
 def test_phi_must_be_real(rng):
@@ -521,7 +542,7 @@ def test_after_an_error_nothing_more_is_begun():
             raise ValueError("one")
 
     with pytest.raises(ValueError, match="one"):
-        list(share(work, range(50), 3))
+        list(map_threads(work, range(50), 3))
     assert len(begun) < 10
 
 
@@ -539,7 +560,7 @@ def test_the_first_item_that_fails_is_the_one_named():
     for _ in range(5):
         done.clear()
         with pytest.raises(ValueError, match="item 3"):
-            list(share(work, range(20), 4))
+            list(map_threads(work, range(20), 4))
         assert {0, 1, 2} <= set(done)
 
 
@@ -553,7 +574,7 @@ def test_whatever_ends_a_helper_ends_the_work(error):
             raise error
 
     with pytest.raises(error):
-        list(share(work, range(20), 2))
+        list(map_threads(work, range(20), 2))
 
 
 def test_threads_end_with_the_work():
@@ -567,15 +588,15 @@ def test_threads_end_with_the_work():
             raise ValueError("none")
         return item
 
-    list(share(work, range(5), 3))
+    list(map_threads(work, range(5), 3))
     assert threading.active_count() == before
-    results = share(work, range(100), 3)
+    results = map_threads(work, range(100), 3)
     next(results)
     results.close()
     assert threading.active_count() == before
     assert len(begun) < 20
     with pytest.raises(ValueError, match="none"):
-        list(share(work, [1, None, 2, 3], 2))
+        list(map_threads(work, [1, None, 2, 3], 2))
     assert threading.active_count() == before
 
 
@@ -589,7 +610,7 @@ def test_an_interrupt_comes_before_other_errors():
         raise ValueError("late")
 
     with pytest.raises(KeyboardInterrupt):
-        list(share(work, range(4), 2))
+        list(map_threads(work, range(4), 2))
 
 
 @pytest.fixture
@@ -647,7 +668,7 @@ def test_threads_begin_while_items_come():
         assert begun.wait(10)
         yield lambda: None
 
-    assert list(share(lambda work: work(), items(), 2)) == [None, None]
+    assert list(map_threads(lambda work: work(), items(), 2)) == [None, None]
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])

@@ -4,7 +4,7 @@ import pytest
 from conftest import affine_map, cloud_of
 from nrcdt import NRCDT, RCDT, nrcdt
 from nrcdt.directions import circle
-from nrcdt.frames import mean_and_covariance, sight, whitening
+from nrcdt.frames import mean_and_covariance, pull_back, whitening
 from nrcdt.measures import Cloud
 
 
@@ -37,7 +37,7 @@ def test_whitened_slices_have_mean_zero_and_spread_one(rng):
 
 
 def test_opposite_directions_stay_exactly_opposite(rng):
-    seen = sight(whitening(Cloud(cloud_of(rng), None)), circle(64))
+    seen = pull_back(whitening(Cloud(cloud_of(rng), None)), circle(64))
     np.testing.assert_array_equal(seen.directions[32:], -seen.directions[:32])
 
 
@@ -91,5 +91,5 @@ def test_the_inverse_belongs_to_the_fixed_frame(rng):
 
 def test_opposites_stay_opposite_under_any_map(rng):
     for _ in range(50):
-        seen = sight(whitening(Cloud(cloud_of(rng), None)), circle(64))
+        seen = pull_back(whitening(Cloud(cloud_of(rng), None)), circle(64))
         np.testing.assert_array_equal(seen.directions[32:], -seen.directions[:32])

@@ -10,8 +10,8 @@ from scipy import stats
 
 from conftest import supersampled
 from nrcdt import RCDT, back_projection, inverse_rcdt, radon, rcdt
-from nrcdt.directions import circle
-from nrcdt.spaces.image import filtered_back_projection, opposite_half, pixel_side, strip_count
+from nrcdt.directions import circle, opposite_half
+from nrcdt.spaces.image import filtered_back_projection, pixel_side, strip_count
 
 SHAPES = st.tuples(st.integers(1, 12), st.integers(1, 12))
 

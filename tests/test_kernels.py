@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nrcdt.directions import circle
-from nrcdt.kernels import cpu, kernels_for, order, reference
+from nrcdt.kernels import cpu, kernels_for, order, portable, reference
 
 LEVELS = {m: np.arange(1, m + 1) / (m + 1) for m in (1, 7, 40)} | {4: np.array([0.001, 0.002, 0.6, 0.999])}
 
@@ -196,6 +196,16 @@ def test_projected_quantiles(rng, n_directions, d, dtype):
         expected = reference.projected_quantiles(points, directions, weights, LEVELS[40], out.copy())
         fast = cpu.projected_quantiles(points, directions, weights, LEVELS[40], out)
         np.testing.assert_allclose(fast, expected, rtol=0, atol=8 * np.finfo(dtype).eps)
+
+
+def test_first_flat(rng):
+    means, spreads = rng.normal(size=(4, 5)), rng.uniform(1, 2, (4, 5))
+    for module in (cpu, reference, portable):
+        assert module.first_flat(means, spreads, 1e-9) == -1
+    for where, value in (((3, 4), 0.0), ((2, 1), 1e-9), ((0, 3), -1.0)):
+        spreads[where] = value
+        expected = np.ravel_multi_index(where, spreads.shape)
+        assert {module.first_flat(means, spreads, 1e-9) for module in (cpu, reference, portable)} == {expected}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from nrcdt import cdt, inverse_cdt
-from nrcdt.quantiles import linear_quantiles, reference_levels, step_quantiles
-from nrcdt.slices import Atoms, Bins
+from nrcdt.levels import reference_levels
+from nrcdt.measures import Points
+from nrcdt.slices import PhiValues, StripDensity
 
 
 def test_uniform_levels():
@@ -220,14 +221,15 @@ def test_mirrored_directions(rng):
     both = np.concatenate([masses, masses[:, ::-1]])
     for reference in ("uniform", stats.beta(2, 3)):
         levels = reference_levels(10, reference)
-        mirrored = linear_quantiles(Bins(masses, mirrored=True), levels)
-        np.testing.assert_allclose(mirrored, linear_quantiles(Bins(both), levels), atol=1e-13)
+        mirrored = StripDensity([masses], mirrored=True).quantiles(levels)
+        np.testing.assert_allclose(mirrored, StripDensity([both]).quantiles(levels), atol=1e-13)
 
 
 def test_phi_must_have_directions_first(rng):
-    atoms = Atoms(rng.normal(size=(5, 2)), None, np.ones((3, 2)), lambda x, d: x @ d.T)
+    clouds = Points(rng.normal(size=(5, 2)), None, (0, 5))
+    values = PhiValues(clouds, np.ones((1, 3, 2)), lambda x, d: x @ d.T)
     with pytest.raises(ValueError, match=r"phi must return an array of shape .* = \(3, 5\); got \(5, 3\)"):
-        step_quantiles(atoms, reference_levels(4))
+        values.quantiles(reference_levels(4))
 
 
 def test_trimmed_levels():

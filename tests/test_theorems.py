@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from conftest import affine_map, cloud_of, supersampled
 from nrcdt import NRCDT, RCDT, back_projection, cdt, nrcdt, radon, rcdt
 from nrcdt.directions import circle, rotations, shells, sphere
-from nrcdt.quantiles import reference_levels
+from nrcdt.levels import reference_levels
 from nrcdt.spaces import circular, euclidean, rotation
 
 AFFINE = ["max", "abs_max", "abs_min", "abs_range", "range", "tv"]

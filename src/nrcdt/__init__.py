@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from .distances import sliced_wasserstein
     from .estimators import NRCDT, RCDT, nrcdt, rcdt
     from .groups import invariance
+    from .inverse import inverse_rcdt
     from .normalize import NORMALIZATIONS
     from .quantiles import cdt, inverse_cdt
     from .spaces import SPACES
     from .spaces.image import back_projection, radon
-    from .transform import inverse_rcdt
 
 __version__ = "0.1.0"
 
@@ -47,7 +47,7 @@ _HOMES = {
     "quantiles": ("cdt", "inverse_cdt"),
     "spaces": ("SPACES",),
     "spaces.image": ("back_projection", "radon"),
-    "transform": ("inverse_rcdt",),
+    "inverse": ("inverse_rcdt",),
 }
 
 _ROOMS = (

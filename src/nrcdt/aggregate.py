@@ -1,31 +1,39 @@
-"""Second normalisation: h collapses the directions, whose order an unknown map has changed (Algorithm 1, line 9)."""
+"""Second normalisation: h collapses the directions, whose order an unknown map has changed (Algorithm 1, line 9).
+
+Written in the words of the array API: any library's arrays go in and come out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from array_api_compat import array_namespace
 from scipy.special import sph_harm_y
 
+from .arrays import Array, like
 from .errors import InputError
-from .measures import as_floats, positive_integer
-from .slices import Array
+from .measures import as_floats, check_finite, positive_integer
 
-Function = Callable[..., Array]
-
-
+Function = Callable[..., Any]
 Needs = Literal["any", "circle", "even", "even circle"]
 
 
 class Aggregation(NamedTuple):
     """A function of (quantiles, direction_weights, directions) and what is known about it.
 
-    `exchange` says that h looks only at the set of values (or, around a circle, at their order), so that an affine map
-    leaves it alone even in the fixed frame. `needs` says which directions it asks for: any, in order around a circle,
-    spread evenly over a circle or a sphere, or spread evenly over a circle. `extremes` says that the smallest and the
-    largest value over the directions are all that counts.
+    Attributes
+    ----------
+    name, function : what it is called and what it does
+    exchange : whether h looks only at the set of values (or, around a circle, at their order), so that an affine map
+        leaves it alone even in the fixed frame
+    needs : which directions it asks for: any, in order around a circle, spread evenly over a circle or a sphere, or
+        spread evenly over a circle
+    extremes : whether the smallest and the largest value over the directions are all that counts
+    average : whether it averages over the directions, so that shifts of opposite ones cancel
+    n_rows : how many numbers it makes of each quantile; None where only the function knows
     """
 
     name: str
@@ -33,32 +41,58 @@ class Aggregation(NamedTuple):
     exchange: bool = True
     needs: Needs = "any"
     extremes: bool = False
+    average: bool = False
+    n_rows: int | None = None
 
 
-def _total_variation(quantiles: Array, weights: Array, directions: Array) -> Array:
-    steps = np.abs(np.diff(quantiles, axis=1)).sum(axis=1)
-    return np.asarray(steps + np.abs(quantiles[:, 0] - quantiles[:, -1]))
+def _max(quantiles: Any, weights: Any, directions: Any) -> Any:
+    return array_namespace(quantiles).max(quantiles, axis=1)
 
 
-def _pair(eta: Callable[[Array], Array], outer: Function, quantiles: Array, weights: Array, directions: Array) -> Array:
-    return np.asarray(outer(eta(quantiles), axis=1))
+def _abs_max(quantiles: Any, weights: Any, directions: Any) -> Any:
+    xp = array_namespace(quantiles)
+    return xp.max(xp.abs(quantiles), axis=1)
 
 
-def _as_they_are(quantiles: Array) -> Array:
-    return quantiles
+def _abs_min(quantiles: Any, weights: Any, directions: Any) -> Any:
+    xp = array_namespace(quantiles)
+    return xp.min(xp.abs(quantiles), axis=1)
 
 
-def _mean(quantiles: Array, weights: Array, directions: Array) -> Array:
-    return np.asarray((quantiles * weights.astype(quantiles.dtype)[:, np.newaxis]).sum(axis=1))
+def _abs_range(quantiles: Any, weights: Any, directions: Any) -> Any:
+    return _range(array_namespace(quantiles).abs(quantiles), weights, directions)
 
 
-def _mean_abs(quantiles: Array, weights: Array, directions: Array) -> Array:
-    return _mean(np.abs(quantiles), weights, directions)
+def _range(quantiles: Any, weights: Any, directions: Any) -> Any:
+    xp = array_namespace(quantiles)
+    return xp.max(quantiles, axis=1) - xp.min(quantiles, axis=1)
 
 
-def _std(quantiles: Array, weights: Array, directions: Array) -> Array:
-    mean = _mean(quantiles, weights, directions)[:, np.newaxis]
-    return np.sqrt(_mean((quantiles - mean) ** 2, weights, directions))
+def _total_variation(quantiles: Any, weights: Any, directions: Any) -> Any:
+    xp = array_namespace(quantiles)
+    steps = xp.sum(xp.abs(quantiles[:, 1:, :] - quantiles[:, :-1, :]), axis=1)
+    return steps + xp.abs(quantiles[:, 0, :] - quantiles[:, -1, :])
+
+
+def _mean(quantiles: Any, weights: Any, directions: Any) -> Any:
+    return array_namespace(quantiles).sum(quantiles * like(weights, quantiles)[:, None], axis=1)
+
+
+def _mean_abs(quantiles: Any, weights: Any, directions: Any) -> Any:
+    return _mean(array_namespace(quantiles).abs(quantiles), weights, directions)
+
+
+def _std(quantiles: Any, weights: Any, directions: Any) -> Any:
+    mean = _mean(quantiles, weights, directions)[:, None, :]
+    return array_namespace(quantiles).sqrt(_mean((quantiles - mean) ** 2, weights, directions))
+
+
+def _pair(eta: Function, outer: Function, quantiles: Any, weights: Any, directions: Any) -> Any:
+    return outer(eta(quantiles), axis=1)
+
+
+def _of_quantiles(function: Function, quantiles: Any, weights: Any, directions: Any) -> Any:
+    return function(quantiles)
 
 
 def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> Aggregation:
@@ -77,14 +111,26 @@ def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> 
     if wanted.ndim != 1 or wanted.size == 0 or not np.all((wanted >= 0) & (wanted <= 1)):
         raise InputError("levels", "be numbers between 0 and 1", repr(levels), "Try (0, 0.25, 0.5, 0.75, 1).")
     function = partial(_angular_quantiles, wanted)
-    return Aggregation("angular_quantiles", function, exchange=bool(np.isin(wanted, (0, 1)).all()))
+    exchange = bool(np.isin(wanted, (0, 1)).all())
+    return Aggregation("angular_quantiles", function, exchange=exchange, n_rows=len(wanted))
 
 
-def _angular_quantiles(levels: Array, quantiles: Array, weights: Array, directions: Array) -> Array:
-    return np.concatenate(list(np.quantile(quantiles, levels, axis=1)), axis=1)
+def _angular_quantiles(levels: Array, quantiles: Any, weights: Any, directions: Any) -> Any:
+    xp = array_namespace(quantiles)
+    ordered = xp.sort(quantiles, axis=1, stable=False)
+    places = levels * (ordered.shape[1] - 1)
+    return xp.concat([_between(ordered, float(place)) for place in places], axis=1)
 
 
-def spectrum(n_frequencies: int = 16, weights: Sequence[float] | None = None) -> Aggregation:
+def _between(ordered: Any, place: float) -> Any:
+    """Interpolate between two neighbours in a sorted array, from the nearer one, so that both ends are exact."""
+    below = min(int(place), ordered.shape[1] - 1)
+    above = min(below + 1, ordered.shape[1] - 1)
+    share, low, high = place - below, ordered[:, below, :], ordered[:, above, :]
+    return low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share)
+
+
+def spectrum(n_frequencies: int = 16, weights: Sequence[float] | None = None, *, lowest: int = 0) -> Aggregation:
     """Return the aggregation that keeps how strongly slices vary with the direction, at each frequency.
 
     Around a circle these are the magnitudes of the Fourier coefficients 0 to `n_frequencies`, over a sphere the norms
@@ -94,6 +140,7 @@ def spectrum(n_frequencies: int = 16, weights: Sequence[float] | None = None) ->
     ----------
     n_frequencies : the highest frequency
     weights : one factor per frequency, 0 included; all one if left out
+    lowest : the lowest frequency that is kept
 
     Examples
     --------
@@ -107,31 +154,49 @@ def spectrum(n_frequencies: int = 16, weights: Sequence[float] | None = None) ->
     factors = np.ones(n_frequencies + 1) if weights is None else np.asarray(weights, dtype=np.float64)
     if factors.shape != (n_frequencies + 1,):
         raise InputError("weights", f"be {n_frequencies + 1} numbers, for 0 to {n_frequencies}", repr(weights))
-    return Aggregation("spectrum", partial(_spectrum, factors), exchange=False, needs="even")
+    if not 0 <= lowest <= n_frequencies:
+        raise InputError("lowest", f"be a frequency from 0 to {n_frequencies}", repr(lowest), "0 keeps the mean.")
+    function = partial(_spectrum, factors, lowest)
+    return Aggregation("spectrum", function, exchange=False, needs="even", n_rows=n_frequencies + 1 - lowest)
 
 
-def _spectrum(factors: Array, quantiles: Array, weights: Array, directions: Array) -> Array:
+def _spectrum(factors: Array, lowest: int, quantiles: Any, weights: Any, directions: Array) -> Any:
     basis = _fourier if directions.shape[1] == 2 else _harmonics
     parts = basis(quantiles, directions, len(factors) - 1)
-    return np.concatenate([factor * part for factor, part in zip(factors, parts, strict=True)], axis=1)
+    kept = list(zip(factors.tolist(), parts, strict=True))[lowest:]
+    return array_namespace(quantiles).concat([factor * part for factor, part in kept], axis=1)
 
 
-def _fourier(quantiles: Array, directions: Array, n_frequencies: int) -> list[Array]:
-    found = np.abs(np.fft.rfft(quantiles, axis=1, norm="forward")).transpose(1, 0, 2)
-    zeros = np.zeros_like(found[:1])
-    return [found[k] if k < len(found) else zeros[0] for k in range(n_frequencies + 1)]
+def _coefficients(quantiles: Any, n_frequencies: int) -> list[Any]:
+    """Fourier coefficients over the directions for frequencies 0 to `n_frequencies`; zero beyond what there are."""
+    xp = array_namespace(quantiles)
+    found = xp.fft.rfft(quantiles, axis=1, norm="forward")
+    zero = xp.zeros_like(found[:, 0, :])
+    return [found[:, k, :] if k < found.shape[1] else zero for k in range(n_frequencies + 1)]
 
 
-def _harmonics(quantiles: Array, directions: Array, n_frequencies: int) -> list[Array]:
+def _fourier(quantiles: Any, directions: Array, n_frequencies: int) -> list[Any]:
+    return [array_namespace(quantiles).abs(found) for found in _coefficients(quantiles, n_frequencies)]
+
+
+def _harmonics(quantiles: Any, directions: Array, n_frequencies: int) -> list[Any]:
     """Norms of the spherical harmonics per degree; opposite orders have equal norms, so that half of them suffice."""
-    polar, azimuth = np.arccos(np.clip(directions[:, 2], -1, 1)), np.arctan2(directions[:, 1], directions[:, 0])
-    norms = []
-    for degree in range(n_frequencies + 1):
-        orders = np.arange(degree + 1)[:, np.newaxis]
-        harmonics = sph_harm_y(degree, orders, polar, azimuth) * np.sqrt(4 * np.pi) / len(directions)
-        energy = (harmonics.real @ quantiles) ** 2 + (harmonics.imag @ quantiles) ** 2
-        norms.append(np.sqrt(2 * energy.sum(axis=1) - energy[:, 0]))
+    xp = array_namespace(quantiles)
+    wide, norms = xp.astype(quantiles, xp.float64, copy=False), []
+    for real, imaginary in _harmonic_basis(directions.tobytes(), len(directions), n_frequencies):
+        energy = (like(real, wide) @ wide) ** 2 + (like(imaginary, wide) @ wide) ** 2
+        norms.append(xp.sqrt(2 * xp.sum(energy, axis=1) - energy[:, 0, :]))
     return norms
+
+
+@lru_cache(maxsize=8)
+def _harmonic_basis(directions: bytes, n_directions: int, n_frequencies: int) -> list[tuple[Array, Array]]:
+    """Real and imaginary parts of the spherical harmonics at unit vectors, given by their bytes, degree by degree."""
+    x, y, z = np.frombuffer(directions).reshape(n_directions, 3).T
+    polar, azimuth = np.arccos(np.clip(z, -1, 1)), np.arctan2(y, x)
+    orders = [np.arange(degree + 1)[:, np.newaxis] for degree in range(n_frequencies + 1)]
+    found = [sph_harm_y(len(m) - 1, m, polar, azimuth) * np.sqrt(4 * np.pi) / n_directions for m in orders]
+    return [(np.ascontiguousarray(one.real), np.ascontiguousarray(one.imag)) for one in found]
 
 
 def bispectrum(n_frequencies: int = 6) -> Aggregation:
@@ -160,22 +225,24 @@ def bispectrum(n_frequencies: int = 6) -> Aggregation:
            [ 0. ,  0. ,  0. , -0.5]])
     """
     n_frequencies = positive_integer(n_frequencies, "n_frequencies", "6 is a good start.")
-    return Aggregation("bispectrum", partial(_bispectrum, n_frequencies), exchange=False, needs="even circle")
-
-
-def _bispectrum(n_frequencies: int, quantiles: Array, weights: Array, directions: Array) -> Array:
     pairs = [(f, g) for f in range(n_frequencies // 2 + 1) for g in range(f, n_frequencies + 1 - f)]
-    found = np.fft.rfft(quantiles, axis=1, norm="forward")
-    missing = max(0, n_frequencies + 1 - found.shape[1])
-    found = np.pad(found, ((0, 0), (0, missing), (0, 0)))
-    products = [found[:, f] * found[:, g] * found[:, f + g].conj() for f, g in pairs]
-    return np.concatenate([_shrunk(product) for product in products], axis=1)
+    function = partial(_bispectrum, n_frequencies, pairs)
+    return Aggregation("bispectrum", function, exchange=False, needs="even circle", n_rows=len(pairs))
 
 
-def _shrunk(products: Array) -> Array:
+def _bispectrum(
+    n_frequencies: int, pairs: list[tuple[int, int]], quantiles: Any, weights: Any, directions: Array
+) -> Any:
+    xp = array_namespace(quantiles)
+    found = _coefficients(quantiles, n_frequencies)
+    return xp.concat([_cube_root(found[f] * found[g] * xp.conj(found[f + g])) for f, g in pairs], axis=1)
+
+
+def _cube_root(products: Any) -> Any:
     """Real parts after the magnitudes were replaced by their cube roots."""
-    sizes = np.abs(products)
-    return np.asarray(products.real / np.where(sizes > 0, sizes, 1) ** (2 / 3))
+    xp = array_namespace(products)
+    sizes = xp.abs(products)
+    return xp.real(products) / xp.where(sizes > 0, sizes, xp.ones_like(sizes)) ** (2 / 3)
 
 
 # What depends only on the set of values, not on how many directions have them.
@@ -184,15 +251,15 @@ SET_FUNCTIONS = (np.max, np.min, np.ptp)
 AGGREGATIONS: dict[str, Aggregation] = {
     aggregation.name: aggregation
     for aggregation in (
-        Aggregation("max", partial(_pair, _as_they_are, np.max), extremes=True),
-        Aggregation("abs_max", partial(_pair, np.abs, np.max), extremes=True),
-        Aggregation("abs_min", partial(_pair, np.abs, np.min)),
-        Aggregation("abs_range", partial(_pair, np.abs, np.ptp)),
-        Aggregation("range", partial(_pair, _as_they_are, np.ptp), extremes=True),
-        Aggregation("tv", _total_variation, needs="circle"),
-        Aggregation("mean", _mean, exchange=False),
-        Aggregation("mean_abs", _mean_abs, exchange=False),
-        Aggregation("std", _std, exchange=False),
+        Aggregation("max", _max, extremes=True, n_rows=1),
+        Aggregation("abs_max", _abs_max, extremes=True, n_rows=1),
+        Aggregation("abs_min", _abs_min, n_rows=1),
+        Aggregation("abs_range", _abs_range, n_rows=1),
+        Aggregation("range", _range, extremes=True, n_rows=1),
+        Aggregation("tv", _total_variation, needs="circle", n_rows=1),
+        Aggregation("mean", _mean, exchange=False, average=True, n_rows=1),
+        Aggregation("mean_abs", _mean_abs, exchange=False, n_rows=1),
+        Aggregation("std", _std, exchange=False, n_rows=1),
         angular_quantiles(),
         spectrum(),
         bispectrum(),
@@ -244,7 +311,7 @@ def _find(aggregate: Any) -> Aggregation:
         name = f"{_name(outer)}_{_name(eta)}"
         return Aggregation(name, partial(_pair, eta, outer), exchange=outer in SET_FUNCTIONS)
     if callable(aggregate):
-        return Aggregation(_name(aggregate), lambda q, w, d: aggregate(q), exchange=False)
+        return Aggregation(_name(aggregate), partial(_of_quantiles, aggregate), exchange=False)
     raise InputError(
         "aggregate",
         f"be one of {', '.join(AGGREGATIONS)}, a function, a pair (eta, H), or a list of these",
@@ -256,54 +323,43 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__)).strip("<>")
 
 
-def row_sizes(block: Array) -> Array:
-    """Root mean square of each row, as a column of float64."""
-    return np.asarray(np.sqrt(np.mean(np.square(block, dtype=np.float64), axis=1, keepdims=True)))
+def aggregate(
+    quantiles: Any, aggregations: Sequence[Aggregation], direction_weights: Array, directions: Array
+) -> list[Any]:
+    """Collapse the directions: one block of shape (n_samples, n_features) per aggregation, dtype kept."""
+    return [_collapse(one, quantiles, direction_weights, directions) for one in aggregations]
 
 
-def block_scales(blocks: list[Array]) -> Array:
-    """Root mean square of each block, which makes blocks comparable."""
-    scales = np.sqrt([np.mean(np.square(block, dtype=np.float64)) for block in blocks])
-    return np.where(scales > 0, scales, 1.0)
-
-
-def join_blocks(blocks: list[Array], scales: Array) -> Array:
-    """Divide blocks by their scales and put them side by side."""
-    return np.hstack([block / block.dtype.type(scale) for block, scale in zip(blocks, scales, strict=True)])
-
-
-def _blame_writing(aggregation: Aggregation, quantiles: Array, *rest: Array | ValueError) -> None:
-    """Say so where a function fails only because it may not change the quantiles."""
-    *others, error = rest
+def _collapse(aggregation: Aggregation, quantiles: Any, *rest: Array) -> Any:
+    """Apply one aggregation; what a function of the user returns is checked, and NumPy's arrays alone are for it."""
+    if aggregation.n_rows is not None:
+        found = aggregation.function(quantiles, *rest)
+        return found if found.dtype == quantiles.dtype else like(found, quantiles)
+    kept = quantiles.view()
+    kept.flags.writeable = False  # or one function could spoil what the next one gets
     try:
-        aggregation.function(quantiles.copy(), *others)
+        found = aggregation.function(kept, *rest)
+    except ValueError as error:
+        _blame_writing(aggregation, quantiles, rest, error)
+        raise
+    block = as_floats(found, f"what aggregate {aggregation.name} returns")
+    if block.ndim != 2 or len(block) != len(quantiles):
+        raise InputError(
+            "aggregate",
+            "return shape (n_samples, n_features)",
+            f"{block.shape} from {aggregation.name} for {len(quantiles)} samples",
+            "Collapse axis 1 only, as lambda q: q.max(axis=1) does.",
+        )
+    check_finite(block, f"what aggregate {aggregation.name} returns")
+    return block.astype(quantiles.dtype, copy=False)
+
+
+def _blame_writing(aggregation: Aggregation, quantiles: Array, rest: Sequence[Array], error: ValueError) -> None:
+    """Say so where a function fails only because it may not change the quantiles."""
+    try:
+        aggregation.function(quantiles.copy(), *rest)
     except ValueError:
         return
     raise InputError(
         f"aggregate {aggregation.name}", "not change the quantiles", error, "Let it work on a copy."
     ) from None
-
-
-def aggregate(
-    quantiles: Array, aggregations: list[Aggregation], direction_weights: Array, directions: Array
-) -> list[Array]:
-    """Collapse the directions: one block of shape (n_samples, n_features) per aggregation, dtype kept."""
-    blocks = []
-    quantiles = quantiles.view()
-    quantiles.flags.writeable = False  # or one function could spoil what the next one gets
-    for aggregation in aggregations:
-        try:
-            found = aggregation.function(quantiles, direction_weights, directions)
-        except ValueError as error:
-            _blame_writing(aggregation, quantiles, direction_weights, directions, error)
-            raise
-        block = as_floats(found, f"what aggregate {aggregation.name} returns")
-        if block.ndim != 2 or len(block) != len(quantiles):
-            raise InputError(
-                "aggregate",
-                "return shape (n_samples, n_features)",
-                f"{block.shape} from {aggregation.name} for {len(quantiles)} samples",
-                "Collapse axis 1 only, as lambda q: q.max(axis=1) does.",
-            )
-        blocks.append(block.astype(quantiles.dtype, copy=False))
-    return blocks

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .slices import Array
+from .arrays import Array
 
 OVERSAMPLING = 4
 NEWTON_STEPS = 3
 
 
-class Outlook(NamedTuple):
+class DirectionSpectrum(NamedTuple):
     """Whitened quantiles seen around the circle, ready for comparison, of n measures.
 
     Attributes
@@ -41,7 +41,7 @@ class Peaks(NamedTuple):
     reflected: Array
 
 
-def outlook(quantiles: Array, matrices: Array | None = None) -> Outlook:
+def direction_spectrum(quantiles: Array, matrices: Array | None = None) -> DirectionSpectrum:
     """Prepare whitened quantiles of shape (n, n_directions, n_quantiles); without whitening matrices nothing tilts."""
     n_directions, n_quantiles = quantiles.shape[1:]
     quantiles = quantiles.astype(np.float64, copy=False)
@@ -51,10 +51,10 @@ def outlook(quantiles: Array, matrices: Array | None = None) -> Outlook:
     if matrices is not None:
         across = matrices[:, 0, 1] + matrices[:, 1, 0]
         tilt = -(matrices[:, 0, 0] - matrices[:, 1, 1] + 1j * across) / np.trace(matrices, axis1=1, axis2=2)
-    return Outlook(spectrum, squares, tilt)
+    return DirectionSpectrum(spectrum, squares, tilt)
 
 
-def correlations(a: Outlook, b: Outlook, n_directions: int, reflection: bool) -> Array:
+def correlations(a: DirectionSpectrum, b: DirectionSpectrum, n_directions: int, reflection: bool) -> Array:
     """Fourier coefficients, in the angle between them, of the correlation of every a with every b.
 
     Of shape (n_kinds, n_a, n_b, n_frequencies), without and, if asked for, with a reflection. The correlation at an
@@ -130,7 +130,9 @@ def peaks(coefficients: Array, low: Array, high: Array, n_angles: int, n_peaks: 
     return np.where(np.isneginf(np.take_along_axis(values, best, axis=-1)), -np.inf, climbed), angles
 
 
-def allowed_angles(a: Outlook, b: Outlook, max_rotation: float | None, reflection: bool) -> tuple[Array, Array]:
+def allowed_angles(
+    a: DirectionSpectrum, b: DirectionSpectrum, max_rotation: float | None, reflection: bool
+) -> tuple[Array, Array]:
     """Between which angles of the whitened measures the pictures are turned by at most `max_rotation` degrees.
 
     The map between the pictures is a stretch, for reflections a left-right mirror, and then a rotation: this rotation
@@ -161,7 +163,12 @@ def _angle_of_turn(product: Array, turn: Array) -> Array:
 
 
 def alignments(
-    a: Outlook, b: Outlook, n_directions: int, max_rotation: float | None, reflection: bool, n_peaks: int = 1
+    a: DirectionSpectrum,
+    b: DirectionSpectrum,
+    n_directions: int,
+    max_rotation: float | None,
+    reflection: bool,
+    n_peaks: int = 1,
 ) -> Peaks:
     """Best alignments of every a with every b, best first; arrays of shape (n_a, n_b, n_peaks)."""
     coefficients = correlations(a, b, n_directions, reflection)

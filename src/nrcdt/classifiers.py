@@ -11,8 +11,8 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .arrays import Array
 from .errors import InputError
-from .slices import Array
 
 
 class Subspace(NamedTuple):

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtri
 
+from .arrays import Array
 from .errors import InputError
-from .slices import Array
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 LENGTH_TOLERANCE = 1e-5
@@ -93,6 +93,12 @@ def rotations(n: int) -> Array:
     beta = 2 * np.pi * s / 1.533751168755204288118041
     inner, outer = np.sqrt(t), np.sqrt(1 - t)
     return np.stack([inner * np.sin(alpha), inner * np.cos(alpha), outer * np.sin(beta), outer * np.cos(beta)], axis=1)
+
+
+def opposite_half(directions: Array) -> bool:
+    """Tell whether the second half of the directions are the opposites of the first: they then cost nothing."""
+    half, odd = divmod(len(directions), 2)
+    return not odd and bool((directions[half:] == -directions[:half]).all())
 
 
 def run_around(directions: Array) -> bool:

@@ -14,13 +14,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .alignment import Outlook, alignments, outlook
+from .alignment import DirectionSpectrum, alignments, direction_spectrum
+from .arrays import Array
 from .errors import InputError, LocatedError
 from .estimators import RCDT
 from .frames import whitening
+from .levels import reference_levels
 from .measures import as_floats, check_finite, floats, positive_integer
-from .quantiles import reference_levels
-from .slices import Array
 from .spaces import find_space
 
 CHUNK_PAIRS = 1024
@@ -85,12 +85,14 @@ def check_max_rotation(max_rotation: Any) -> None:
         )
 
 
-def _distances(a: Outlook, b: Outlook, n_directions: int, max_rotation: float | None, reflection: bool) -> Array:
+def _distances(
+    a: DirectionSpectrum, b: DirectionSpectrum, n_directions: int, max_rotation: float | None, reflection: bool
+) -> Array:
     """Aligned distances, a few rows of the table at a time."""
     out = np.empty((len(a.squares), len(b.squares)))
     rows = max(1, CHUNK_PAIRS // len(b.squares))
     for start in range(0, len(out), rows):
-        part = Outlook(*(field[start : start + rows] for field in a))
+        part = DirectionSpectrum(*(field[start : start + rows] for field in a))
         peak = alignments(part, b, n_directions, max_rotation, reflection)
         out[start : start + rows] = np.sqrt(peak.squares[..., 0])
     return out
@@ -150,10 +152,10 @@ def aligned(
     return _distances(left, right, n_directions, max_rotation, reflection)
 
 
-def _look_at(X: Any, space: Any, settings: dict[str, Any]) -> Outlook:
+def _look_at(X: Any, space: Any, settings: dict[str, Any]) -> DirectionSpectrum:
     measures = plane_measures(X, space)
     quantiles = RCDT(space, frame="whitened", **settings).fit(measures).quantiles(measures)
-    return outlook(quantiles, np.stack([whitening(measure).matrix for measure in measures]))
+    return direction_spectrum(quantiles, np.stack([whitening(measure).matrix for measure in measures]))
 
 
 def plane_measures(X: Any, space: Any) -> list[Any]:
@@ -221,11 +223,11 @@ class AlignedMetric:
 
     def pairwise(self, X: Any, Y: Any = None) -> Array:
         """Return distances of shape (n_X, n_Y) between rows, one or many; much faster than one by one."""
-        left = self._outlook(X, "X")
-        right = left if Y is None else self._outlook(Y, "Y")
+        left = self._spectrum(X, "X")
+        right = left if Y is None else self._spectrum(Y, "Y")
         return _distances(left, right, self.n_directions, self.max_rotation, self.reflection)
 
-    def _outlook(self, rows: Any, name: str) -> Outlook:
+    def _spectrum(self, rows: Any, name: str) -> DirectionSpectrum:
         array = as_floats(rows, name)
         if array.ndim != 2 or len(array) == 0 or array.shape[1] != self.n_directions * self.n_quantiles:
             raise InputError(
@@ -235,4 +237,4 @@ class AlignedMetric:
                 "Use the rows and the settings of RCDT(frame='whitened').",
             )
         check_finite(array, name)
-        return outlook(array.reshape(len(array), self.n_directions, self.n_quantiles))
+        return direction_spectrum(array.reshape(len(array), self.n_directions, self.n_quantiles))

@@ -2,132 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from threading import Lock
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .aggregate import Aggregation, block_scales, find_aggregations, join_blocks, row_sizes
+from .arrays import Array
 from .errors import InputError
-from .measures import as_floats, images_from_rows, is_rows, refuse_masked
-from .slices import Array
-from .spaces import find_space
-from .transform import (
-    Plan,
-    feature_blocks,
-    gather,
-    inverse_rcdt,
-    make_plan,
-    quantile_array,
-    refuse_directions,
-    walk,
-)
+from .inverse import inverse_rcdt
+from .measures import Batch
+from .scales import BlockScales
+from .slicer import Slicer
+from .transform import fill, walk
 
 
-class _Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What both estimators share: checking input, resolving names, the (sample, direction, quantile) array."""
-
-    space: Any
-    image_shape: tuple[int, int] | None
-    n_directions: int
-    directions: Any
-    n_radii: int | Literal["auto"]
-    n_quantiles: int
-    frame: str
-    normalize: Any
-    reference: Any
-    trim: float
-    n_jobs: int | None
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = isinstance(self.space, str) and self.space in ("image", "signal")
-        tags.input_tags.three_d_array = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _measures(self, X: Any, *, reset: bool) -> Sequence[Any]:
-        """Check user input; tables of images or signals go through scikit-learn's own checks first."""
-        space = find_space(self.space)
-        if reset:
-            self.__dict__.pop("n_features_in_", None)
-            self.__dict__.pop("feature_names_in_", None)
-        if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
-            X = list(X)
-        refuse_masked(X, "X")
-        ragged = space.rows and isinstance(X, Sequence)
-        table = issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2)
-        if space.densities and table and not ragged:
-            X = as_floats(X, "X") if isinstance(X, Sequence) else X
-            X = self._rows(X, reset)
-            X = X if space.rows else images_from_rows(X, self.image_shape)
-        return space.check(X)
-
-    def _rows(self, X: Any, reset: bool) -> Array:
-        try:
-            return np.asarray(validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=reset))
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-            raise InputError("X", "hold numbers", error, "Leave out columns of words.") from None
-
-    def _fit_plan(self, X: Any) -> tuple[list[Any], Plan]:
-        measures = list(self._measures(X, reset=True))
-        self.dimension_ = find_space(self.space).dimension(measures[0])
-        plan = self._make_plan(self.directions)
-        self.directions_, self.direction_weights_ = plan.directions, plan.direction_weights
-        self.levels_ = plan.levels.values
-        return measures, plan
-
-    def _make_plan(self, directions: Any) -> Plan:
-        return make_plan(
-            self.space,
-            self.dimension_,
-            self.n_directions,
-            directions,
-            self.n_radii,
-            self.n_quantiles,
-            self.frame,
-            self.normalize,
-            self.reference,
-            self.trim,
-        )
-
-    def _fitted(self, X: Any) -> tuple[Sequence[Any], Plan]:
-        check_is_fitted(self)
-        measures = self._measures(X, reset=False)
-        dimension = find_space(self.space).dimension(measures[0])
-        if dimension != self.dimension_:
-            raise InputError(
-                "X[0]", f"have {self.dimension_} coordinates as in fit", dimension, "Fit again for others."
-            )
-        return measures, self._make_plan((self.directions_, self.direction_weights_))
-
-    def fit_transform(self, X: Any, y: Any = None, **settings: Any) -> Array:
-        """Fit to measures, and transform them; an iterator is read once."""
-        X = list(X) if isinstance(X, Iterator) else X
-        return np.asarray(super().fit_transform(X, y, **settings))
-
-    def quantiles(self, X: Any) -> Array:
-        """Return the normalised quantile functions of every slice.
-
-        Parameters
-        ----------
-        X : measures, as for `fit`
-
-        Returns
-        -------
-        array of shape (n_samples, n_directions, n_quantiles)
-        """
-        measures, plan = self._fitted(X)
-        return gather(measures, plan, lambda chunk: quantile_array(chunk, plan), self.n_jobs)
-
-
-class RCDT(_Slicer):
+class RCDT(Slicer):
     """Radon cumulative distribution transform: quantile functions of all slices, direction by direction.
 
     Parameters
@@ -188,9 +79,13 @@ class RCDT(_Slicer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the measures and resolve the settings; nothing is learnt from the data but their dimension."""
-        measures, _ = self._fit_plan(X)
-        self.image_shape_ = measures[0].shape if isinstance(measures[0], np.ndarray) else None
+        self._fit_plan(X)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit to measures, and transform them."""
+        quantiles = self._gather(self._fit_plan(X), self.plan_.quantiles)
+        return quantiles.reshape(len(quantiles), -1)
 
     def transform(self, X: Any) -> Array:
         """Return quantiles of shape (n_samples, n_directions * n_quantiles), direction after direction."""
@@ -205,13 +100,22 @@ class RCDT(_Slicer):
         X : array of shape (n_samples, n_directions * n_quantiles), as `transform` returns it
         """
         check_is_fitted(self)
-        if self.image_shape_ is None or self.normalize is not None or self.frame != "fixed" or self.trim:
+        fitted = self._settings
+        if (
+            self.plan_.space.measure != "images"
+            or fitted["normalize"] is not None
+            or self.plan_.frame != "fixed"
+            or fitted["trim"]
+        ):
             raise InputError(
                 "inverse_transform",
                 "have space='image', normalize=None, frame='fixed' and trim=0",
-                f"space={self.space!r}, normalize={self.normalize!r}, frame={self.frame!r} and trim={self.trim!r}",
+                f"space={self.space!r}, normalize={fitted['normalize']!r}, frame={fitted['frame']!r} and "
+                f"trim={fitted['trim']!r}",
                 "Normalised or trimmed slices have lost their place.",
             )
+        if self.image_shape_ is None:
+            raise InputError("inverse_transform", "know the shape of images", "several in fit", "Fit to images alike.")
         n_features = len(self.directions_) * len(self.levels_)
         rows = np.asarray(X)
         if rows.ndim != 2 or rows.shape[1] != n_features:
@@ -223,7 +127,7 @@ class RCDT(_Slicer):
             )
         quantiles = rows.reshape(-1, len(self.directions_), len(self.levels_))
         directions = (self.directions_, self.direction_weights_)
-        return inverse_rcdt(quantiles, self.image_shape_, directions=directions, reference=self.reference)
+        return inverse_rcdt(quantiles, self.image_shape_, directions=directions, reference=fitted["reference"])
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return one name per feature: direction and quantile."""
@@ -232,7 +136,7 @@ class RCDT(_Slicer):
         return np.asarray(names, dtype=object)
 
 
-class NRCDT(_Slicer):
+class NRCDT(Slicer):
     """Normalized Radon cumulative distribution transform: features that affine maps leave alone.
 
     Parameters
@@ -330,53 +234,74 @@ class NRCDT(_Slicer):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the measures, resolve the settings, and store the scales of a list of aggregations."""
-        measures, plan = self._fit_plan(X)
-        aggregations = find_aggregations(self.aggregate)
-        refuse_directions(aggregations, plan.directions, plan.space, plan.direction_weights)
-        first = next(walk(measures[:1], plan, lambda chunk: feature_blocks(chunk, plan, aggregations), self.n_jobs))
-        self.block_sizes_ = [block.shape[1] for block in first]
-        in_list = isinstance(self.aggregate, list)
-        self.scales_ = self._scales(measures, plan, aggregations) if in_list else np.ones(1)
+        """Check the measures, resolve the settings, and learn the scales of a list of aggregations."""
+        measures, lock = self._fit_plan(X, self.aggregate), Lock()
+        if not isinstance(self.aggregate, list):
+            return self._keep(None)
+        scales = BlockScales(self.plan_.block_sizes)
+
+        def learn(batch: Batch) -> None:
+            features = self.plan_.features(batch)
+            with lock:
+                scales.partial_fit(features)
+
+        deque(walk(measures, self.plan_, learn, self.n_jobs), maxlen=0)
+        return self._keep(scales)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit to measures, and return their features, which are computed once."""
+        measures = self._fit_plan(X, self.aggregate)
+        if not isinstance(self.aggregate, list):
+            return self._keep(None)._gather(measures, self.plan_.features)
+        parts, scales = (
+            deque(walk(measures, self.plan_, self.plan_.features, self.n_jobs)),
+            BlockScales(self.plan_.block_sizes),
+        )
+        for part in parts:
+            scales.partial_fit(part)
+        self._keep(scales)
+        return fill((scales.transform(parts.popleft()) for _ in range(len(parts))), measures)
+
+    def _keep(self, scales: BlockScales | None) -> Self:
+        self._scales, self.block_sizes_ = scales, list(self.plan_.block_sizes)
+        self.scales_ = np.ones(1) if scales is None else scales.scales_
         return self
+
+    def _features(self, batch: Batch) -> Array:
+        features: Array = self.plan_.features(batch)
+        return features if self._scales is None else self._scales.transform(features)
 
     def transform(self, X: Any) -> Array:
         """Return features of shape (n_samples, n_features)."""
-        measures, plan = self._fitted(X)
-        aggregations = find_aggregations(self.aggregate)
-        if len(aggregations) != len(self.scales_):
-            raise InputError(
-                "aggregate",
-                f"ask for as many blocks as in fit, {len(self.scales_)}",
-                len(aggregations),
-                "Fit again after a change of settings.",
-            )
-
-        def features(chunk: Sequence[Any]) -> Array:
-            return join_blocks(feature_blocks(chunk, plan, aggregations), self.scales_)
-
-        return gather(measures, plan, features, self.n_jobs)
-
-    def _scales(self, measures: list[Any], plan: Plan, aggregations: list[Aggregation]) -> Array:
-        def sizes(chunk: Sequence[Any]) -> Array:
-            return np.hstack([row_sizes(block) for block in feature_blocks(chunk, plan, aggregations)])
-
-        return block_scales(list(gather(measures, plan, sizes, self.n_jobs).T))
+        return self._gather(self._fitted(X), self._features)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return one name per feature: aggregation and position."""
         check_is_fitted(self)
-        names = [one.name for one in find_aggregations(self.aggregate)]
-        pairs = zip(names, self.block_sizes_, strict=True)
-        return np.asarray([f"{name}_{j}" for name, size in pairs for j in range(size)], dtype=object)
+        return np.asarray(self.plan_.feature_names, dtype=object)
 
 
-def rcdt(X: Any, space: Any = "image", **settings: Any) -> Array:
+def rcdt(
+    X: Any,
+    space: Any = "image",
+    *,
+    image_shape: tuple[int, int] | None = None,
+    n_directions: int = 256,
+    directions: Any = None,
+    n_radii: int | Literal["auto"] = "auto",
+    n_quantiles: int = 256,
+    frame: str = "fixed",
+    normalize: Any = None,
+    reference: Any = "uniform",
+    trim: float = 0.0,
+    n_jobs: int | None = None,
+) -> Array:
     """Return the R-CDT of every measure in X, of shape (n_samples, n_directions, n_quantiles).
 
     Parameters
     ----------
-    X, space, **settings : as for `RCDT`
+    X : measures
+    others : as for `RCDT`
 
     Examples
     --------
@@ -384,16 +309,44 @@ def rcdt(X: Any, space: Any = "image", **settings: Any) -> Array:
     >>> rcdt(np.random.default_rng(0).normal(size=(3, 50, 3)), "euclidean", n_directions=10, n_quantiles=7).shape
     (3, 10, 7)
     """
-    X = list(X) if isinstance(X, Iterator) else X
-    return RCDT(space, **settings).fit(X).quantiles(X)
+    model = RCDT(
+        space,
+        image_shape=image_shape,
+        n_directions=n_directions,
+        directions=directions,
+        n_radii=n_radii,
+        n_quantiles=n_quantiles,
+        frame=frame,
+        normalize=normalize,
+        reference=reference,
+        trim=trim,
+        n_jobs=n_jobs,
+    )
+    return model._gather(model._fit_plan(X), model.plan_.quantiles)
 
 
-def nrcdt(X: Any, space: Any = "image", **settings: Any) -> Array:
+def nrcdt(
+    X: Any,
+    space: Any = "image",
+    *,
+    image_shape: tuple[int, int] | None = None,
+    n_directions: int = 256,
+    directions: Any = None,
+    n_radii: int | Literal["auto"] = "auto",
+    n_quantiles: int = 256,
+    frame: str = "fixed",
+    normalize: Any = "standardize",
+    aggregate: Any = "max",
+    reference: Any = "uniform",
+    trim: float = 0.0,
+    n_jobs: int | None = None,
+) -> Array:
     """Return the features of every measure in X, of shape (n_samples, n_features).
 
     Parameters
     ----------
-    X, space, **settings : as for `NRCDT`
+    X : measures
+    others : as for `NRCDT`
 
     Examples
     --------
@@ -404,5 +357,18 @@ def nrcdt(X: Any, space: Any = "image", **settings: Any) -> Array:
     >>> bool(np.abs(a - b).max() < 0.01)
     True
     """
-    X = list(X) if isinstance(X, Iterator) else X
-    return np.asarray(NRCDT(space, **settings).fit(X).transform(X))
+    model = NRCDT(
+        space,
+        image_shape=image_shape,
+        n_directions=n_directions,
+        directions=directions,
+        n_radii=n_radii,
+        n_quantiles=n_quantiles,
+        frame=frame,
+        normalize=normalize,
+        aggregate=aggregate,
+        reference=reference,
+        trim=trim,
+        n_jobs=n_jobs,
+    )
+    return np.asarray(model.fit_transform(X))

@@ -2,6 +2,8 @@
 
 An affine map of a measure turns or reflects its whitened version and does nothing else. Directions that are spread
 evenly around the whitened measure therefore see the same slices, in another order.
+
+Written in the words of the array API: any library's arrays go in and come out.
 """
 
 from __future__ import annotations
@@ -9,15 +11,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from array_api_compat import array_namespace, device
 
-from .measures import Cloud, pixel_side
-from .slices import Array
+from .arrays import Array
+from .directions import opposite_half
+from .measures import Batch, Cloud, each, pixel_side
 
 FRAMES = ("fixed", "whitened")
 
 
 class Whitening(NamedTuple):
-    """The map x -> matrix (x - mean), after which mean and covariance are zero and one; the matrix is symmetric."""
+    """The map x -> matrix (x - mean), after which mean and covariance are zero and one; the matrix is symmetric.
+
+    For a batch both have an axis of samples in front.
+    """
 
     mean: Array
     matrix: Array
@@ -32,14 +39,18 @@ def mean_and_covariance(measure: Array | Cloud) -> tuple[Array, Array]:
     array([[2., 0.],
            [0., 2.]])
     """
-    if isinstance(measure, Cloud):
-        points = measure.points.astype(np.float64)
-        weights = np.ones(len(points)) if measure.weights is None else measure.weights.astype(np.float64)
-        share = weights / weights.sum()
-        mean = share @ points
-        centred = points - mean
-        return mean, (centred * share[:, np.newaxis]).T @ centred
-    return _image_moments(measure)
+    if not isinstance(measure, Cloud):
+        return _image_moments(measure)
+    xp = array_namespace(measure.points)
+    points = xp.astype(measure.points, xp.float64)
+    if measure.weights is None:
+        share = xp.full(points.shape[0], 1 / points.shape[0], dtype=xp.float64, device=device(points))
+    else:
+        weights = xp.astype(measure.weights, xp.float64)
+        share = weights / xp.sum(weights)
+    mean = share @ points
+    centred = points - mean
+    return mean, (centred * share[:, None]).T @ centred
 
 
 def centred(cloud: Cloud) -> Cloud:
@@ -57,15 +68,16 @@ def centred(cloud: Cloud) -> Cloud:
 
 
 def _image_moments(image: Array) -> tuple[Array, Array]:
+    xp = array_namespace(image)
     side = pixel_side(image.shape)
-    y, x = (side * (np.arange(n) - (n - 1) / 2) for n in image.shape)
-    columns, rows = image.sum(axis=0, dtype=np.float64), image.sum(axis=1, dtype=np.float64)
-    mass = rows.sum()
-    mean = np.array([columns @ x, rows @ y]) / mass
+    y, x = (side * (xp.arange(n, dtype=xp.float64, device=device(image)) - (n - 1) / 2) for n in image.shape)
+    columns, rows = xp.sum(image, axis=0, dtype=xp.float64), xp.sum(image, axis=1, dtype=xp.float64)
+    mass = xp.sum(rows)
+    mean = xp.stack([columns @ x, rows @ y]) / mass
     x, y = x - mean[0], y - mean[1]
     mixed = y @ (image @ x) / mass
-    covariance = np.array([[columns @ x**2 / mass, mixed], [mixed, rows @ y**2 / mass]])
-    return mean, covariance + side**2 / 12 * np.eye(2)
+    variances = xp.stack([columns @ x**2 / mass, mixed, mixed, rows @ y**2 / mass])
+    return mean, xp.reshape(variances, (2, 2)) + side**2 / 12 * xp.eye(2, dtype=xp.float64, device=device(image))
 
 
 def whitening(measure: Array | Cloud) -> Whitening:
@@ -80,24 +92,50 @@ def whitening(measure: Array | Cloud) -> Whitening:
            [0., 1.]])
     """
     mean, covariance = mean_and_covariance(measure)
-    variances, axes = np.linalg.eigh(covariance)
-    return Whitening(mean, (axes / np.sqrt(variances)) @ axes.T)
+    xp = array_namespace(mean)
+    variances, axes = xp.linalg.eigh(covariance)
+    return Whitening(mean, (axes / xp.sqrt(variances)) @ axes.T)
 
 
-class Sight(NamedTuple):
-    """Directions of a frame as seen from outside: unit vectors; quantiles are to be shifted, then stretched."""
+def whitenings(batch: Batch) -> Whitening:
+    """Return the whitening maps of all measures of a batch."""
+    means, matrices = zip(*map(whitening, each(batch)), strict=True)
+    xp = array_namespace(means[0])
+    return Whitening(xp.stack(means), xp.stack(matrices))
+
+
+class PulledBack(NamedTuple):
+    """Directions of whitened frames as seen from outside: unit vectors; quantiles are to be shifted, then stretched.
+
+    Attributes
+    ----------
+    directions : array of shape (..., n_directions, d)
+    shifts, stretches : arrays of shape (..., n_directions)
+    """
 
     directions: Array
     shifts: Array
     stretches: Array
 
 
-def sight(white: Whitening, directions: Array) -> Sight:
-    """Return the directions of a whitened frame in the fixed one; opposite directions stay exactly opposite."""
-    vectors = directions @ white.matrix
-    half, odd = divmod(len(directions), 2)
-    if not odd and np.array_equal(directions[half:], -directions[:half]):
-        vectors[half:] = -vectors[:half]
-    stretches = np.linalg.norm(vectors, axis=1)
-    unit = vectors / stretches[:, np.newaxis]
-    return Sight(unit, unit @ white.mean, stretches)
+def pull_back(white: Whitening, directions: Array) -> PulledBack:
+    """Return the directions of a whitened frame in the fixed one.
+
+    Examples
+    --------
+    >>> pull_back(Whitening(np.array([1.0, 1.0]), np.diag([2.0, 1.0])), np.eye(2))
+    PulledBack(directions=array([[1., 0.],
+           [0., 1.]]), shifts=array([1., 1.]), stretches=array([2., 1.]))
+    """
+    xp = array_namespace(white.matrix)
+    mirrored = opposite_half(directions)
+    seen = directions[: len(directions) // 2] if mirrored else directions
+    vectors = xp.asarray(seen, dtype=xp.float64, device=device(white.matrix)) @ white.matrix
+    stretches = xp.sqrt(xp.sum(vectors**2, axis=-1))
+    unit = vectors / stretches[..., None]
+    shifts = (unit @ white.mean[..., None])[..., 0]
+    if not mirrored:
+        return PulledBack(unit, shifts, stretches)
+    return PulledBack(  # opposite directions stay exactly opposite
+        xp.concat([unit, -unit], axis=-2), xp.concat([shifts, -shifts], axis=-1), xp.concat([stretches] * 2, axis=-1)
+    )

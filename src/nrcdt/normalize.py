@@ -1,17 +1,24 @@
-"""First normalisation: what shift and scale did to the slices is undone (Algorithm 1, lines 4 to 6)."""
+"""First normalisation: what shift and scale did to the slices is undone (Algorithm 1, lines 4 to 6).
+
+Written in the words of the array API; NumPy's arrays are overwritten, others are not.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from array_api_compat import array_namespace
 
+from .arrays import Array, like
 from .errors import InputError, Where
 from .kernels import kernels_for
-from .slices import Array
 
 Normalization = Literal["standardize", "winsorize", "median", "center", "global"] | None
 TAIL = 0.1
+ROUNDING = 64  # roundings of the size of a sample that pass for a spread: a slice is a sum of some hundred terms
+
+SLICEWISE = ("standardize", "winsorize", "median")  # which undo the shift and the scale of every slice
 
 NORMALIZATIONS: dict[Normalization, str] = {
     "standardize": "every slice to mean zero and spread one",
@@ -26,7 +33,7 @@ NORMALIZATIONS: dict[Normalization, str] = {
 def normalize(
     quantiles: Array, how: Normalization, level_weights: Array, direction_weights: Array, *, linear: bool = True
 ) -> Array:
-    """Shift and scale quantile functions in place.
+    """Shift and scale quantile functions.
 
     Parameters
     ----------
@@ -43,21 +50,22 @@ def normalize(
     """
     if how is None:
         return quantiles
-    kernels = kernels_for(quantiles)
+    xp, kernels = array_namespace(quantiles), kernels_for(quantiles)
     if how in ("winsorize", "median"):
         lower, middle, upper = _landmarks(level_weights)
     if how == "winsorize":
-        np.clip(quantiles, quantiles[:, :, lower, np.newaxis], quantiles[:, :, upper, np.newaxis], out=quantiles)
+        quantiles = xp.clip(quantiles, quantiles[:, :, lower, None], quantiles[:, :, upper, None])
     if how == "median":
-        shifts = quantiles[:, :, middle].astype(np.float64)
-        spreads = quantiles[:, :, upper] - quantiles[:, :, lower].astype(np.float64)
+        shifts, tail = (xp.astype(quantiles[:, :, j], xp.float64) for j in (middle, upper))
+        spreads = tail - quantiles[:, :, lower]
     else:
         shape = quantiles.shape[:2]
         means, variances = kernels.row_moments(quantiles, level_weights, np.empty(shape), np.empty(shape))
         shifts, spreads = _shifts_and_spreads(how, means, variances, direction_weights, linear)
     if how != "center":
-        refuse_flat(shifts, spreads, np.finfo(quantiles.dtype).eps)
-    return np.asarray(kernels.shift_and_scale(quantiles, shifts, 1 / spreads))
+        refuse_flat(shifts, spreads, float(xp.finfo(quantiles.dtype).eps))
+    normalized: Array = kernels.shift_and_scale(quantiles, shifts, 1 / spreads)
+    return normalized
 
 
 def _landmarks(level_weights: Array) -> tuple[int, int, int]:
@@ -72,26 +80,27 @@ def _shifts_and_spreads(
     how: Normalization, means: Array, variances: Array, weights: Array, linear: bool
 ) -> tuple[Array, Array]:
     """What each slice is shifted and divided by, of shape (n_samples, n_directions)."""
+    xp = array_namespace(means)
     if how in ("standardize", "winsorize"):
-        return means, np.sqrt(variances)
+        return means, xp.sqrt(variances)
+    every = xp.ones_like(means)
     if how == "center":
-        return means, np.ones_like(means)
-    shifts = means if linear else np.tile(_average(means, weights), means.shape[1])
-    variance = _average(variances + (means - shifts) ** 2, weights)
-    return shifts, np.tile(np.sqrt(variance), means.shape[1])
+        return means, every
+    weights = like(weights, means)
+    shifts = means if linear else every * _average(means, weights)
+    return shifts, every * xp.sqrt(_average(variances + (means - shifts) ** 2, weights))
 
 
-def _average(values: Array, weights: Array) -> Array:
+def _average(values: Any, weights: Any) -> Any:
     """Average over directions, row by row the same however many rows there are."""
-    return np.asarray((values * weights).sum(axis=1, keepdims=True))
+    return array_namespace(values).sum(values * weights, axis=1, keepdims=True)
 
 
 def refuse_flat(means: Array, spreads: Array, precision: float) -> None:
     """Refuse slices without spread; means and spreads are of shape (n_samples, n_directions)."""
-    size = np.abs(means).max(axis=1, keepdims=True) + spreads.max(axis=1, keepdims=True)
-    wide = spreads > 64 * precision * size
-    if not wide.all():
-        sample, direction = np.argwhere(~wide)[0]
+    first = kernels_for(means).first_flat(means, spreads, ROUNDING * precision)
+    if first >= 0:
+        sample, direction = divmod(first, means.shape[1])
         raise FlatSlice(
             Where("X", int(sample)),
             "have spread in every slice",

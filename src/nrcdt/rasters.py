@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .arrays import Array
 from .errors import InputError
 from .kernels import kernels_for
-from .slices import Array
 
 POLARITIES = ("auto", "dark", "light")
 # Two inks that lie over each other: told apart by people who do not see red or green, on white and on black.

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, cl
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .arrays import Array
 from .errors import InputError, InputTypeError, LocatedError, Where
 from .measures import as_floats, check_finite
-from .slices import Array
 from .spaces import find_space
 
 SIGNS = ("positive", "negative")
@@ -106,7 +106,7 @@ class Signed(MetaEstimatorMixin, TransformerMixin, BaseEstimator):  # type: igno
         table = issparse(X) or (hasattr(X, "__array__") and np.asarray(X).ndim < 3)
         if table:
             X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=reset)
-        values = space.densities or table
+        values = space.measure != "points" or table
         samples = list(X)
         if not samples:
             raise InputError("X", "hold at least one sample", "none", "Pass a batch of measures.")

@@ -1,62 +1,220 @@
-"""The two kinds of slice that travel from the spaces to the quantiles."""
+"""The kinds of slice: objects that hold the slices of a batch and have one operation, their quantiles at levels.
+
+Densities that pixels cast, densities in strips, points on the line. What one kind can do better is a method of its own
+(`PixelDensity.extremes`); a plan asks for it, see `Plan.fused`. None of them is evaluated before it is asked, so that
+one kernel can finish a direction while it is in the cache.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from .arrays import Array
+from .errors import InputError, LocatedError, SampleError, Where
+from .kernels import kernel
+from .measures import Points, as_floats, check_size, float_type, floats
+
+__all__ = ["Array", "Levels", "Phi", "PhiValues", "PixelDensity", "Projection", "Slices", "StripDensity"]
+
 Phi = Callable[[Array, Array], Array]
 
 
-class Shadows(NamedTuple):
-    """Masses of the strips of [-1, 1] that an image casts its shadow on, not yet summed.
+class Levels(NamedTuple):
+    """Sampling points of the reference: their levels in (0, 1), and the share of the reference that each stands for.
+
+    `symmetric` tells whether 1 - t is a level whenever t is.
+    """
+
+    values: Array
+    weights: Array
+    symmetric: bool
+
+
+class Extremes(NamedTuple):
+    """Smallest and largest standardised quantile over the directions, and moments of all slices.
 
     Attributes
     ----------
-    image : array of shape (height, width)
-    pixel : side of a pixel
-    directions : array of shape (n_directions, 2)
-    n_strips : int
+    bounds : array of shape (n_samples, 2, n_quantiles)
+    means, variances : arrays of shape (n_samples, n_directions)
     """
 
-    image: Array
-    pixel: float
+    bounds: Array
+    means: Array
+    variances: Array
+
+
+@dataclass(frozen=True)
+class PixelDensity:
+    """Masses of the strips of [-1, 1] that images of one shape cast their shadows on, not yet summed.
+
+    Attributes
+    ----------
+    images : array of shape (n_samples, height, width)
+    directions : array of shape (n_samples, n_directions, 2), or (1, n_directions, 2) for all alike
+    pixel : side of a pixel
+    n_strips : number of strips across [-1, 1]
+    mirrored : whether the directions are followed by their opposites, which cost nothing where levels are symmetric
+    """
+
+    kind: ClassVar[str] = "pixels"
+    images: Array
     directions: Array
+    pixel: float
     n_strips: int
+    mirrored: bool = False
+
+    def quantiles(self, levels: Levels) -> Array:
+        """Return quantiles of shape (n_samples, n_directions, n_quantiles)."""
+        directions, n_directions = self._seen(levels)
+        out = np.empty((len(self.images), n_directions, len(levels.values)), float_type(self.images.dtype))
+        invert = kernel(self.kind, "quantiles", self.images)
+        for image, seen, row in zip(self.images, _for_each(directions, len(out)), out, strict=True):
+            invert(floats(image), seen, self.pixel, self.n_strips, levels.values, row)
+        return out
+
+    def extremes(self, levels: Levels) -> Extremes:
+        """Standardise every slice and keep no more than the bounds of all; bytes are read as they are."""
+        directions, n_directions = self._seen(levels)
+        dtype = float_type(self.images.dtype)
+        out = np.empty((len(self.images), 2, len(levels.values)), dtype)
+        means, variances = np.empty((2, len(self.images), n_directions))
+        fuse = kernel(self.kind, "extremes", self.images)
+        settings = (self.pixel, self.n_strips, levels.values, levels.weights)
+        for i, seen in enumerate(_for_each(directions, len(out))):
+            image = self.images[i] if self.images.dtype == np.uint8 else floats(self.images[i])
+            fuse(image, seen, *settings, means[i], variances[i], out[i])
+        return Extremes(out, means, variances)
+
+    def _seen(self, levels: Levels) -> tuple[Array, int]:
+        """Return the directions that a kernel has to look at, and their number with the mirror images."""
+        n_directions = self.directions.shape[1] * (1 + self.mirrored)
+        if self.mirrored and not levels.symmetric:
+            return np.concatenate([self.directions, -self.directions], axis=1), n_directions
+        return self.directions, n_directions
 
 
-class Bins(NamedTuple):
+@dataclass(frozen=True)
+class StripDensity:
     """Sampled densities: masses of equally wide strips, linear cumulative mass within each.
 
     Attributes
     ----------
-    masses : array of shape (n_directions, n_strips), or the shadows of an image
+    masses : one array of shape (n_directions, n_strips) per sample
     lower : where the first strip begins
     upper : where the last strip ends
-    mirrored : whether the directions in the array are followed by their opposites, which are not computed
+    mirrored : whether the directions are followed by their opposites, which come from the mirror: q(t) becomes
+        -q(1 - t), plateaus by their other end
+    dtype : of the quantiles
     """
 
-    masses: Array | Shadows
+    kind: ClassVar[str] = "strips"
+    masses: Sequence[Array]
     lower: float = -1.0
     upper: float = 1.0
     mirrored: bool = False
+    dtype: Any = np.float64
+
+    def quantiles(self, levels: Levels) -> Array:
+        """Return quantiles of shape (n_samples, n_directions, n_quantiles)."""
+        n_slices = len(self.masses[0])
+        out = np.empty((len(self.masses), n_slices * (1 + self.mirrored), len(levels.values)), self.dtype)
+        invert = kernel(self.kind, "quantiles", self.masses[0])
+        for masses, row in zip(self.masses, out, strict=True):
+            settings = (levels.values, self.lower, (self.upper - self.lower) / masses.shape[1])
+            if self.mirrored and not levels.symmetric:
+                invert(np.ascontiguousarray(masses[:, ::-1]), *settings, row[n_slices:])
+                invert(masses, *settings, row[:n_slices])
+            else:
+                invert(masses, *settings, row)
+        return out
 
 
-class Atoms(NamedTuple):
-    """An empirical measure pushed forward by phi(., direction), not yet evaluated.
+@dataclass(frozen=True)
+class Projection:
+    """Weighted points projected on directions: empirical measures, whose step functions are inverted exactly.
 
     Attributes
     ----------
-    points : array of shape (n_points, ...)
-    weights : array of shape (n_points,), or None for equal weights
-    directions : array of shape (n_directions, ...)
+    clouds : the batch of points with weights
+    directions : array of shape (n_samples, n_directions, d), or (1, n_directions, d) for all alike
+    """
+
+    kind: ClassVar[str] = "projections"
+    clouds: Points
+    directions: Array
+
+    def quantiles(self, levels: Levels) -> Array:
+        """Return quantiles of shape (n_samples, n_directions, n_quantiles)."""
+        dtype = self.clouds.points.dtype
+        out = np.empty((len(self.clouds), self.directions.shape[1], len(levels.values)), dtype)
+        invert = kernel(self.kind, "quantiles", self.clouds.points)
+        directions = np.ascontiguousarray(self.directions, dtype)
+        for i, seen in enumerate(_for_each(directions, len(out))):
+            points, weights = self.clouds[i]
+            invert(np.ascontiguousarray(points.T), seen, _wide(weights), levels.values, out[i])
+        return out
+
+
+@dataclass(frozen=True)
+class PhiValues:
+    """Weighted points pushed forward by phi(., direction), not yet evaluated.
+
+    Attributes
+    ----------
+    clouds : the batch of points with weights
+    directions : array of shape (n_samples, n_directions, ...), or (1, n_directions, ...) for all alike
     phi : function of (points, directions) with values of shape (n_directions, n_points)
     """
 
-    points: Array
-    weights: Array | None
+    kind: ClassVar[str] = "values"
+    clouds: Points
     directions: Array
     phi: Phi
+
+    def quantiles(self, levels: Levels) -> Array:
+        """Return quantiles of shape (n_samples, n_directions, n_quantiles)."""
+        dtype = self.clouds.points.dtype
+        out = np.empty((len(self.clouds), self.directions.shape[1], len(levels.values)), dtype)
+        invert = kernel(self.kind, "quantiles", self.clouds.points)
+        for i, seen in enumerate(_for_each(self.directions, len(out))):
+            points, weights = self.clouds[i]
+            try:
+                values = _checked_values(self.phi(points, seen), (len(seen), len(points)), dtype)
+            except LocatedError as error:
+                raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
+            except ValueError as error:
+                raise SampleError(Where("X", i), str(error)) from error
+            invert(values, _wide(weights), levels.values, out[i])
+        return out
+
+
+Slices = PixelDensity | StripDensity | Projection | PhiValues
+
+
+def _for_each(directions: Array, n_samples: int) -> Iterator[Array]:
+    """Return the directions of every sample, one after the other."""
+    return iter(directions) if len(directions) == n_samples else iter([directions[0]] * n_samples)
+
+
+def _wide(weights: Array | None) -> Array:
+    """Return weights as the kernels take them: in double precision, an empty array for equal ones."""
+    return np.empty(0) if weights is None else weights.astype(np.float64)
+
+
+def _checked_values(values: Any, expected: tuple[int, int], dtype: Any) -> Array:
+    name = "phi of every point and direction"
+    array = np.ascontiguousarray(as_floats(values, name), dtype)
+    check_size(array, name)
+    if array.shape != expected:
+        raise InputError(
+            "phi",
+            f"return an array of shape (n_directions, n_points) = {expected}",
+            array.shape,
+            "Directions are the first axis.",
+        )
+    return array

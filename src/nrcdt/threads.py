@@ -21,10 +21,10 @@ def thread_count(n_jobs: Any, n_items: int) -> int:
     """Return how many threads `n_jobs` stands for, no more than there are items."""
     if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise InputError("n_jobs", "be a number of threads, or -1 for all cores", repr(n_jobs), "None means one.")
-    return int(min(effective_n_jobs(n_jobs), n_items))
+    return 1 if n_items == 1 else int(min(effective_n_jobs(n_jobs), n_items))
 
 
-def share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+def map_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
     """Map in order; results come as they are done, and after an error nothing more is begun.
 
     Items are collected when the first result is asked for; other threads begin with the first while the rest come.
@@ -33,13 +33,13 @@ def share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int)
 
     Examples
     --------
-    >>> list(share(abs, [-3, 2, -1], 2))
+    >>> list(map_threads(abs, [-3, 2, -1], 2))
     [3, 2, 1]
     """
-    return map(work, list(items)) if n_threads == 1 else _share(work, items, n_threads)
+    return map(work, list(items)) if n_threads == 1 else _map_threads(work, items, n_threads)
 
 
-def _share(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+def _map_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
     # Plain queues: one that Ctrl-C interrupts is not left locked, as an executor is, which then waits for ever.
     todo: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
     done: SimpleQueue[tuple[int, tuple[Any, BaseException | None]]] = SimpleQueue()

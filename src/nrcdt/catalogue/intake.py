@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..aggregate import AGGREGATIONS, spectrum
+from ..aggregate import spectrum
 from ..errors import InputError
 from ..files import read_picture
 from ..ink import Ink, NoInkError, find_ink
+from ..measures import pack
+from ..plan import Plan
 from ..rasters import averaged, box_around, check_polarity, ink_on_paper, reduced
 from ..slices import Array
-from ..transform import Plan, feature_blocks, make_plan
 
 SIZE = 256
 # Large enough for a small mark on a large sheet.
@@ -326,11 +327,10 @@ def features(mark: Array) -> Array:
     >>> a.shape, bool(np.abs(a - b).max() < 1e-5)
     ((288,), True)
     """
-    variation, magnitudes = feature_blocks([mark.astype(np.float64)], _plan(), [AGGREGATIONS["tv"], spectrum(8)])
-    return np.concatenate([variation[0], magnitudes[0, SETTINGS["n_quantiles"] :]], dtype=np.float32)
+    return np.asarray(_plan().features(pack([mark.astype(np.float64)]))[0], dtype=np.float32)
 
 
 @lru_cache(maxsize=1)
 def _plan() -> Plan:
-    n_directions, n_quantiles, frame = (SETTINGS[name] for name in ("n_directions", "n_quantiles", "frame"))
-    return make_plan("image", 2, n_directions, None, "auto", n_quantiles, frame, "standardize", "uniform")
+    sizes = {name: SETTINGS[name] for name in ("frame", "n_directions", "n_quantiles")}
+    return Plan.resolve(aggregate=["tv", spectrum(8, lowest=1)], **sizes)

@@ -159,12 +159,12 @@ def features(
         chosen = _chosen(aggregate, frame)
         names: dict[str, Any] = {name or "none": name for name in NORMALIZATIONS}
         check_choice("--normalize", [normalize], names)
-        settings: dict[str, Any] = {"n_directions": directions, "n_quantiles": quantiles, "n_jobs": jobs}
-        settings |= {"frame": frame, "normalize": names[normalize], "trim": trim}
-        work = Work(chosen_space, chosen, settings)
+        settings: dict[str, Any] = {"n_directions": directions, "n_quantiles": quantiles, "frame": frame}
+        settings |= {"normalize": names[normalize], "trim": trim}
+        work = Work(chosen_space, chosen, settings, jobs)
         walk(files, work, reader(kind, ink.value, surface))
-        if work.names:
-            write_features(out, work.names, work.columns(), work.features())
+        if work.names and work.plan is not None:
+            write_features(out, work.names, work.plan.feature_names, work.features())
     n_failed = n_wrong + len(files) - len(work.names)
     place = f" to {out}" if work.names else ""
     say(f"{len(work.names)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")
@@ -200,12 +200,12 @@ def audit(
 
         files, n_wrong = gather(paths)
         kind = one_kind(files)
-        how = {"frame": frame, "n_jobs": jobs}
-        work = KeptWork(space_for(kind, space), _chosen(aggregate, frame), how)
+        how = {"frame": frame}
+        work = KeptWork(space_for(kind, space), _chosen(aggregate, frame), how, jobs)
         check_folder(out)
         walk(files, work, _cut_reader(reader(kind, ink.value, surface), kind))
         sizes = {"n_directions": directions, "n_quantiles": quantiles}
-        found = _audit(work, paths, n_samples=samples, random_state=seed, target=target, **how, **sizes)
+        found = _audit(work, paths, n_samples=samples, random_state=seed, target=target, n_jobs=jobs, **how, **sizes)
         page = write(found, out)
     _show_audit(found, page)
     if n_wrong or len(work.paths) < len(files):
@@ -234,7 +234,7 @@ def _audit(work: KeptWork, paths: list[Path], **settings: Any) -> Any:
     from ..audit import audit as run
     from ..audit.files import class_names
 
-    settings["aggregate"] = work.model.aggregate
+    settings["aggregate"] = work.aggregate
     with progress_bar("audit") as bar:
         return run(work.samples, class_names(work.paths, paths), work.space.name, progress=bar.show, **settings)
 

@@ -13,8 +13,9 @@ from ..errors import InputError
 from .console import ERRORS, FAILURES, complain, printable, reason, report, say, storable
 
 if TYPE_CHECKING:
+    from ..arrays import Array
     from ..files import Kind
-    from ..slices import Array
+    from ..plan import Plan
 
 BATCH_SAMPLES = 32
 BATCH_BYTES = 256_000_000
@@ -64,7 +65,8 @@ def space_for(kind: Kind, space: str | None) -> str:
     """Return the space asked for, or the usual one, for files of a kind."""
     from ..spaces import SPACES
 
-    fitting = ["image"] if kind == "image" else [name for name, one in SPACES.items() if not one.densities]
+    measure = "images" if kind == "image" else "points"
+    fitting = [name for name, one in SPACES.items() if one.measure == measure]
     if space is None:
         return fitting[0]
     if space not in fitting:
@@ -118,21 +120,21 @@ class Work:
     """Samples on their way to a table, a batch at a time.
 
     The dimension that most of the first samples have is asked of all; until it is settled they wait. The scales of
-    several aggregations are roots of mean squares over all samples: they are applied at the end.
+    several aggregations are learnt on the way and applied at the end.
     """
 
-    def __init__(self, space: str, aggregate: str | list[str], settings: dict[str, Any]) -> None:
-        from ..estimators import NRCDT
+    def __init__(self, space: str, aggregate: str | list[str], settings: dict[str, Any], jobs: int = 1) -> None:
         from ..spaces import find_space
 
-        self.space = find_space(space)
-        self.model = NRCDT(space, aggregate=aggregate, **settings)
-        self.dimension: int | None = None
+        self.space, self.aggregate, self.jobs = find_space(space), aggregate, jobs
+        self.settings = {"aggregate": aggregate, **settings}
+        self.plan: Plan | None = None
         self.names: list[str] = []
         self._rows: list[Array] = []
         self._waiting: list[tuple[Path, Any, int]] = []
         self._batch: list[tuple[Path, Any]] = []
         self._n_bytes = 0
+        self._dimension: int | None = None
 
     def check(self, sample: Any) -> int:
         """Return the dimension of a sample, or raise a ValueError that says what is wrong with it."""
@@ -140,7 +142,7 @@ class Work:
 
     def take(self, path: Path, sample: Any, dimension: int) -> None:
         """Put a checked sample into the batch, or let it wait for the dimension to be settled."""
-        if self.dimension is not None:
+        if self.plan is not None:
             self._put(path, sample, dimension)
             return
         self._waiting.append((path, sample, dimension))
@@ -148,18 +150,20 @@ class Work:
             self._settle()
 
     def _settle(self) -> None:
+        from ..plan import Plan
+        from ..scales import BlockScales
+
         waiting, self._waiting = self._waiting, []
-        self.dimension = Counter(dimension for _, _, dimension in waiting).most_common(1)[0][0]
-        # Fitted to a sample that is surely good: whatever goes wrong here is wrong with the settings.
-        self.model.fit([_good_sample(self.space.densities, self.dimension)])
-        self.model.scales_[:] = 1
+        self._dimension = Counter(dimension for _, _, dimension in waiting).most_common(1)[0][0]
+        self.plan = Plan.resolve(self.space, dimension=self._dimension, **self.settings)
+        self._scales = BlockScales(self.plan.block_sizes)
         for one in waiting:
             self._put(*one)
 
     def _put(self, path: Path, sample: Any, dimension: int) -> None:
-        if dimension != self.dimension:
-            rule = f"the sample must have {self.dimension} coordinates like other files; got {dimension}."
-            report(path, ValueError(f"{rule} Run once for each dimension."))
+        if dimension != self._dimension:
+            rule = f"have {self._dimension} coordinates like other files"
+            report(path, InputError("the sample", rule, dimension, "Run once for each dimension."))
             return
         self._batch.append((path, sample))
         self._n_bytes += (sample[0] if isinstance(sample, tuple) else sample).nbytes
@@ -181,39 +185,28 @@ class Work:
                     report(one[0], error)
 
     def _transform(self, batch: list[tuple[Path, Any]]) -> None:
-        if batch:
-            self._rows.append(self.model.transform([sample for _, sample in batch]))
-            self.names += [storable(path) for path, _ in batch]
+        from ..transform import gather
 
-    def columns(self) -> list[str]:
-        """Return the names of the features."""
-        return [str(name) for name in self.model.get_feature_names_out()]
+        if batch and self.plan is not None:
+            measures = self.space.check([sample for _, sample in batch])
+            features = gather(measures, self.plan, self.plan.features, self.jobs)
+            self._scales.partial_fit(features)
+            self._rows.append(features)
+            self.names += [storable(path) for path, _ in batch]
 
     def features(self) -> Array:
         """Return all features, as `NRCDT.fit_transform` does for all samples at once."""
         import numpy as np
 
-        from ..aggregate import block_scales, join_blocks
-
         rows = np.concatenate(self._rows)
-        if isinstance(self.model.aggregate, str):
-            return rows
-        blocks = np.split(rows, np.cumsum(self.model.block_sizes_)[:-1], axis=1)
-        return join_blocks(blocks, block_scales(blocks))
-
-
-def _good_sample(densities: bool, dimension: int) -> Array:
-    import numpy as np
-
-    points = np.random.default_rng(0).normal(size=(64, dimension))
-    return np.ones((8, 8)) if densities else points / np.linalg.norm(points, axis=1, keepdims=True)
+        return self._scales.transform(rows) if isinstance(self.aggregate, list) else rows
 
 
 class KeptWork(Work):
     """Keeps the samples that could be read and transformed."""
 
-    def __init__(self, space: str, aggregate: str | list[str], settings: dict[str, Any]) -> None:
-        super().__init__(space, aggregate, settings)
+    def __init__(self, space: str, aggregate: str | list[str], settings: dict[str, Any], jobs: int = 1) -> None:
+        super().__init__(space, aggregate, settings, jobs)
         self.paths: list[Path] = []
         self.samples: list[Any] = []
 

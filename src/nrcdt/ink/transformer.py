@@ -11,8 +11,7 @@ from sklearn.utils import Tags
 
 from ..errors import InputError, SampleError, Where
 from ..slices import Array
-from ..threads import share as map_threads
-from ..threads import thread_count
+from ..threads import map_threads, thread_count
 from .find import Ink, find_ink
 
 

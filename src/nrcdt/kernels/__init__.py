@@ -2,8 +2,9 @@
 
     reference.py   the obvious loops: specification, and judge of the others
     cpu.py         numba; same names, same arguments (its head says which file holds what)
+    portable.py    what comes after the quantiles, for every other array library
 
-Callers ask `kernels_for(array)` and never import a backend themselves, so that `import nrcdt` stays light.
+Callers ask `kernel` or `kernels_for` and never import a backend themselves, so that `import nrcdt` stays light.
 """
 
 from __future__ import annotations
@@ -11,22 +12,58 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from ..errors import InputTypeError
+
+# Which function does what for which kind of slice and which library of arrays. Another library is another few rows.
+KERNELS: dict[tuple[str, str, str], tuple[str, str]] = {
+    ("pixels", "quantiles", "numpy"): ("cpu", "shadow_quantiles"),
+    ("pixels", "extremes", "numpy"): ("cpu", "shadow_extremes"),
+    ("strips", "quantiles", "numpy"): ("cpu", "linear_quantiles"),
+    ("projections", "quantiles", "numpy"): ("cpu", "projected_quantiles"),
+    ("values", "quantiles", "numpy"): ("cpu", "step_quantiles"),
+}
+
+
+def library_of(array: object) -> str:
+    """Return the name of the library that an array belongs to, without importing anything."""
+    return type(array).__module__.partition(".")[0]
+
+
+def kernel(kind: str, operation: str, array: object) -> Callable[..., Any]:
+    """Return the function that does this for slices of this kind in this type of array."""
+    try:
+        return _found(kind, operation, library_of(array))
+    except KeyError:
+        raise _no_array(array) from None
+
+
+@cache
+def _found(kind: str, operation: str, library: str) -> Callable[..., Any]:
+    file, name = KERNELS[kind, operation, library]
+    function: Callable[..., Any] = getattr(compiled(file), name)
+    return function
 
 
 def kernels_for(array: object) -> ModuleType:
-    """Return the module of kernels that works on this type of array."""
-    if not isinstance(array, np.ndarray):
-        raise InputTypeError("array", "be a NumPy array", type(array).__name__, "Convert it with numpy.asarray.")
-    return compiled("cpu")
+    """Return the module of kernels that works on this type of array; slices need those of `kernel`."""
+    if library_of(array) == "numpy":
+        return compiled("cpu")
+    if not hasattr(array, "__array_namespace__"):
+        raise _no_array(array)
+    return import_module(".portable", __name__)
 
 
+def _no_array(array: object) -> InputTypeError:
+    return InputTypeError("array", "be a NumPy array", type(array).__name__, "Convert it with numpy.asarray.")
+
+
+@cache
 def compiled(name: str) -> ModuleType:
     """Import a file of compiled loops, also where numba may write neither beside it nor in the user's own cache."""
     try:

@@ -8,7 +8,7 @@ has a twin of the same name in `reference.py`, which says what is computed; thes
     order.py     step_quantiles, projected_quantiles   buckets, then a network that compares neighbours only
     align.py     resample, pull, settle                one pass over the pixels, or over the ink per step
     invert.py    linear_quantiles                      a guess for even levels, a walk where it does not hold
-    moments.py   row_moments, shift_and_scale          one row at a time, while it is in the cache
+    moments.py   row_moments, first_flat, shift_and_scale  one row at a time, while it is in the cache
 
 pixels.py finds the ink and says where it is seen from a direction; vectors.py holds the instructions that the compiler
 does not find; lines.py belongs to the room of ink.
@@ -23,12 +23,13 @@ from __future__ import annotations
 from .align import pull, resample, settle
 from .coverage import shadow_extremes, shadow_quantiles
 from .invert import linear_quantiles
-from .moments import row_moments, shift_and_scale
+from .moments import first_flat, row_moments, shift_and_scale
 from .order import projected_quantiles, step_quantiles
 from .shadows import back_project, strip_sums
 
 __all__ = [
     "back_project",
+    "first_flat",
     "linear_quantiles",
     "projected_quantiles",
     "pull",

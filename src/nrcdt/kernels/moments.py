@@ -33,6 +33,18 @@ def row_moments(quantiles, weights, means, variances):
 
 
 @njit(cache=True, nogil=True)
+def first_flat(means, spreads, tolerance):
+    for i in range(means.shape[0]):
+        largest, widest = 0.0, 0.0
+        for k in range(means.shape[1]):
+            largest, widest = max(largest, abs(means[i, k])), max(widest, spreads[i, k])
+        for k in range(means.shape[1]):
+            if not spreads[i, k] > tolerance * (largest + widest):
+                return i * means.shape[1] + k
+    return -1
+
+
+@njit(cache=True, nogil=True)
 def shift_and_scale(quantiles, shifts, scales):
     for i in range(quantiles.shape[0]):
         for k in range(quantiles.shape[1]):

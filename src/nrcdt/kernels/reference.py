@@ -158,6 +158,18 @@ def row_moments(
     return means, variances
 
 
+def first_flat(means: FloatArray, spreads: FloatArray, tolerance: float) -> int:
+    """Position of the first slice whose spread is next to nothing beside the size of its sample; -1 if there is none.
+
+    The size is the sum of the largest mean, in absolute value, and the largest spread.
+    """
+    for i, (row, spread) in enumerate(zip(means, spreads, strict=True)):
+        flat = np.flatnonzero(~(spread > tolerance * (np.abs(row).max() + spread.max())))
+        if len(flat):
+            return int(i * means.shape[1] + flat[0])
+    return -1
+
+
 def shift_and_scale(quantiles: FloatArray, shifts: FloatArray, scales: FloatArray) -> FloatArray:
     """Subtract and multiply each quantile function in place (Algorithm 1, line 6)."""
     quantiles[:] = (quantiles.astype(np.float64) - shifts[..., np.newaxis]) * scales[..., np.newaxis]

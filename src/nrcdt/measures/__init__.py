@@ -4,13 +4,26 @@ Every error names the sample, the rule and the remedy. Arrays keep float32; ever
 whole numbers not before they are transformed.
 """
 
-from .images import batch_of_images, check_image, check_images, check_shape, floats, images_from_rows, pixel_side
+from .batches import Batch, Points, cut, dtype_of, each, pack
+from .images import (
+    Images,
+    batch_of_images,
+    check_image,
+    check_images,
+    check_shape,
+    floats,
+    images_from_rows,
+    pixel_side,
+)
 from .points import Cloud, check_clouds, check_hyperbolic, check_points, check_rotations, check_sphere
 from .signals import check_signals, check_vertex_weights
 from .values import as_floats, check_finite, check_size, float_type, is_rows, positive_integer, refuse_masked
 
 __all__ = [
+    "Batch",
     "Cloud",
+    "Images",
+    "Points",
     "as_floats",
     "batch_of_images",
     "check_clouds",
@@ -25,10 +38,14 @@ __all__ = [
     "check_size",
     "check_sphere",
     "check_vertex_weights",
+    "cut",
+    "dtype_of",
+    "each",
     "float_type",
     "floats",
     "images_from_rows",
     "is_rows",
+    "pack",
     "pixel_side",
     "positive_integer",
     "refuse_masked",

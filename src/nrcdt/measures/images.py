@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import operator
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError, Where
-from ..slices import Array
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, Checked, as_floats, check_finite, float_type, is_rows, samples_of
 
 BARE_SIDE = 32  # pixels, from which on a table looks like an image
@@ -33,7 +34,7 @@ def _check_pixels(array: Array, name: Where | str, signed: bool = False) -> floa
     if array.ndim != 2 or array.size == 0:
         remedy = "Convert colour pictures to grey first." if array.ndim == 3 else "Pass one array per image."
         raise InputError(name, "be a two-dimensional image with at least one pixel", f"shape {array.shape}", remedy)
-    if array.dtype in RANK_TOLERANCE and 0 < (high := _last(array)) < np.inf:
+    if array.dtype in RANK_TOLERANCE and 0 < (high := float(_last(array))) < np.inf:
         return high
     low, high = check_finite(array, name)
     if low < 0 and not signed:
@@ -53,13 +54,12 @@ def _check_pixels(array: Array, name: Where | str, signed: bool = False) -> floa
     return high
 
 
-def _last(array: Array) -> float:
+def _last(array: Array, axis: tuple[int, ...] | None = None) -> Any:
     """Return the value that comes last when floats are read as whole numbers: the largest one, if it is positive.
 
     Infinity and NaN come later than finite numbers, and everything with a sign later still: one pass tells them all.
     """
-    bits = array.view(np.uint64 if array.itemsize == 8 else np.uint32).max()
-    return float(bits.view(array.dtype))
+    return array.view(np.uint64 if array.itemsize == 8 else np.uint32).max(axis=axis).view(array.dtype)
 
 
 def check_shape(shape: Any, name: Where | str) -> tuple[int, int]:
@@ -123,19 +123,72 @@ def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Arr
     return list(batch_of_images(X, image_shape))
 
 
-def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Checked:
+class Images(Sequence[Array]):
+    """Images in one array of shape (n_images, height, width), checked in order, each before it is first handed out.
+
+    Examples
+    --------
+    >>> images = Images(np.array([[[1.0, 2.0]], [[0.0, 0.0]]]))
+    >>> images[0]
+    array([[1., 2.]])
+    >>> images[:]
+    Traceback (most recent call last):
+    nrcdt.errors.InputError: X[1] must have positive mass; got zeros only. Drop the sample, or check that ink is bright;
+    a single image goes as [X].
+    """
+
+    def __init__(self, stack: Array, n_checked: int = 0) -> None:
+        self.stack, self._n_checked = stack, n_checked
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype that all images share."""
+        return self.stack.dtype
+
+    def __len__(self) -> int:
+        return len(self.stack)
+
+    def __getitem__(self, where: Any) -> Any:
+        n = len(self.stack)
+        start, stop, _ = where.indices(n) if isinstance(where, slice) else (0, range(n)[where] + 1, 1)
+        if max(start, stop) > self._n_checked:
+            self._check(max(start, stop))
+        if not isinstance(where, slice):
+            return self.stack[where]
+        stack = self.stack[where]
+        return Images(stack, len(stack))
+
+    def _check(self, stop: int) -> None:
+        """Check the images before one, all at once where nothing is wrong with them."""
+        start, self._n_checked = self._n_checked, stop
+        usual = np.zeros(stop - start, bool)
+        if self.dtype in RANK_TOLERANCE:
+            highest = _last(self.stack[start:stop], (1, 2)).astype(np.float64)
+            usual = (highest > SMALLEST) & (highest < LARGEST)
+            if usual.all():
+                return
+        for i in start + np.flatnonzero(~usual):
+            image = _check_compact(self.stack[i], Where("X", int(i)))
+            if image.dtype in RANK_TOLERANCE:  # brought to a size that can be computed with
+                self.stack = self.stack.copy()
+                self.stack[i] = image
+
+
+def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Images | Checked:
     """Return images as `check_images` does, each of them checked when it is first asked for."""
-    if is_rows(X):
+    stacked = isinstance(X, np.ndarray) and X.ndim == 3
+    if not stacked and is_rows(X):
         X = images_from_rows(X if _is_compact(X) else as_floats(X, "X"), image_shape)
-    samples = samples_of(X, "images of shape (height, width)")
-    if isinstance(X, np.ndarray) and X.ndim == 3 and X.shape[2] in (3, 4) and min(X.shape[:2]) >= BARE_SIDE:
+    if not (isinstance(X, np.ndarray) and X.ndim == 3 and X.size and X.dtype.kind in "biuf") or np.ma.isMA(X):
+        return Checked(samples_of(X, "images of shape (height, width)"), _check_compact)
+    if X.shape[2] in (3, 4) and min(X.shape[:2]) >= BARE_SIDE:
         warnings.warn(
             f"X has shape {X.shape} and is read as {len(X)} images of shape {X.shape[1:]}. If it is a single picture "
             "in colour, convert it to grey and pass it as [X]; clouds of points want another space, as 'euclidean'.",
             UserWarning,
             stacklevel=2,
         )
-    return Checked(samples, _check_compact)
+    return Images(X if _is_compact(X) else as_floats(X, "X"))
 
 
 def _check_compact(image: Any, name: Where | str) -> Array:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError
-from ..slices import Array
 from .values import as_floats, check_finite
 
 NAMES = "be numbers of vertices, 0 to {}", "Some formats count from 1: subtract it."

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError, Where
-from ..slices import Array
 from .points import Cloud
 from .values import LARGEST, SMALLEST, as_floats, check_finite, is_rows
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from ..arrays import Array
 from ..errors import InputError, InputTypeError, Where
-from ..slices import Array
 
 RANK_TOLERANCE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-5}
 SMALLEST, LARGEST = 1e-100, 1e100

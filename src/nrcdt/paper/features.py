@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..aggregate import AGGREGATIONS, block_scales, find_aggregations, join_blocks
+from ..aggregate import AGGREGATIONS
 from ..baselines import LOT, AffineMoments
 from ..estimators import RCDT
+from ..plan import Plan
+from ..scales import BlockScales
 from ..slices import Array
 from ..spaces import find_space
-from ..transform import feature_blocks, make_plan, walk
+from ..transform import gather
 from .cache import Cache
 from .column_names import read_method
 from .data import Data
@@ -97,8 +99,8 @@ class Features:
     def _side_by_side(self, blocks: list[Array]) -> Array:
         if len(blocks) == 1:
             return blocks[0]
-        scales = block_scales([block[: self.n_templates or None] for block in blocks])
-        rows = join_blocks(blocks, scales).astype(np.float64)
+        features, sizes = np.hstack(blocks), [block.shape[1] for block in blocks]
+        rows = BlockScales(sizes).partial_fit(features[: self.n_templates or None]).transform(features).astype(float)
         return span(rows @ rows.T)[0]
 
     def _rcdt(self, n_directions: int, raw: bool) -> Array:
@@ -133,12 +135,17 @@ def aggregated(
     """Return the NR-CDT of every measure for several aggregations at once, each of shape (n_measures, n_features)."""
     where = find_space(space)
     checked = where.check(measures)
-    plan = make_plan(
-        space, where.dimension(checked[0]), n_directions, None, n_radii, n_quantiles, frame, "standardize", "uniform"
+    plan = Plan.resolve(
+        where,
+        dimension=where.dimension(checked[0]),
+        n_directions=n_directions,
+        n_quantiles=n_quantiles,
+        n_radii=n_radii,
+        frame=frame,
+        aggregate=names,
     )
-    aggregations = find_aggregations(names)
-    parts = walk(checked, plan, lambda chunk: feature_blocks(chunk, plan, aggregations), n_jobs=-1)
-    return {name: np.concatenate(block) for name, block in zip(names, zip(*parts, strict=True), strict=True)}
+    features = gather(checked, plan, plan.features, n_jobs=-1)
+    return dict(zip(names, np.split(features, np.cumsum(plan.block_sizes)[:-1], axis=1), strict=True))
 
 
 def rcdt_gram(measures: Sequence[Any], space: str, n_directions: int, **settings: Any) -> Array:

@@ -11,12 +11,11 @@ import numpy as np
 from ..distances import check_max_rotation
 from ..errors import InputError, LocatedError
 from ..measures import Cloud, as_floats, check_image, positive_integer
+from ..plan import Plan
 from ..rasters import box_around
 from ..slices import Array
 from ..spaces import find_space
-from ..threads import share as map_threads
-from ..threads import thread_count
-from ..transform import Plan, make_plan
+from ..threads import map_threads, thread_count
 from .affine import Candidates, rotation_angle
 from .clouds import affine_icp, overlap_of_points
 from .pixels import InkField, ink_field, overlap, refined_maps, refined_with_all_ink, warp
@@ -294,4 +293,11 @@ def _cloud_candidates(a: Cloud, b: Cloud, search: _Search) -> Candidates:
 
 @lru_cache(maxsize=8)
 def _plane_plan(space: str, n_directions: int, n_quantiles: int) -> Plan:
-    return make_plan(space, 2, n_directions, None, STRIPS * n_quantiles, n_quantiles, "fixed", None, "uniform")
+    return Plan.resolve(
+        space,
+        n_directions=n_directions,
+        n_quantiles=n_quantiles,
+        n_radii=STRIPS * n_quantiles,
+        frame="whitened",
+        normalize=None,
+    )

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..alignment import Outlook, alignments, outlook
-from ..frames import Whitening, sight, whitening
-from ..measures import pixel_side
+from ..alignment import DirectionSpectrum, alignments, direction_spectrum
+from ..frames import Whitening, whitening
+from ..measures import pack, pixel_side
+from ..plan import Plan
 from ..rasters import inverse
 from ..slices import Array
-from ..transform import Plan, quantile_array
 from .affine import Candidates, apply_affine, between_whitenings
 
 OUTLYING = 2.5  # standard deviations, from which on ink may be foreign; all of a uniform disc is within 2
@@ -22,13 +22,13 @@ class WhitenedSpectrum(NamedTuple):
     """How a measure in the plane is whitened, and its whitened slices as a Fourier series around the circle."""
 
     whitening: Whitening
-    spectrum: Outlook
+    spectrum: DirectionSpectrum
 
 
 def whitened_spectrum(measure: Any, plan: Plan) -> WhitenedSpectrum:
     """Whiten an image or a cloud in the plane and slice it."""
     white = whitening(measure)
-    return WhitenedSpectrum(white, outlook(_quantiles(measure, white, plan), white.matrix[np.newaxis]))
+    return WhitenedSpectrum(white, direction_spectrum(plan.quantiles(pack([measure])), white.matrix[np.newaxis]))
 
 
 def plane_candidates(
@@ -46,13 +46,6 @@ def plane_candidates(
     turns = [orthogonal_matrix(angle, mirrored) for angle, mirrored in zip(angles[kept], reflected[kept], strict=True)]
     matrices = np.stack([between_whitenings(a.whitening, b.whitening, one) for one in turns])
     return Candidates(matrices, np.sqrt(squares[kept]), reflected[kept])
-
-
-def _quantiles(measure: Any, white: Whitening, plan: Plan) -> Array:
-    """Quantiles in the whitened frame, of shape (1, n_directions, n_quantiles)."""
-    seen = sight(white, plan.directions)
-    quantiles = quantile_array([measure], plan._replace(directions=seen.directions))
-    return np.asarray((quantiles - seen.shifts[:, np.newaxis]) * seen.stretches[:, np.newaxis])
 
 
 def orthogonal_matrix(angle: float, reflected: bool) -> Array:

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from .. import directions as sets
+from ..arrays import Array
 from ..errors import InputError
 from ..measures import (
-    Cloud,
     as_floats,
     batch_of_images,
     check_clouds,
@@ -18,7 +18,7 @@ from ..measures import (
     check_signals,
     check_sphere,
 )
-from ..slices import Array, Atoms, Phi
+from ..slices import Phi
 from . import circular, euclidean, hyperbolic, image, rotation, signal, sphere
 from .crystal import crystal_space
 from .manifold import manifold_space, manifold_spaces
@@ -32,10 +32,11 @@ SPACES: dict[str, Space] = {
             check=batch_of_images,
             dimension=partial(fixed, 2),
             directions=sets.sphere,
-            slices=image.slices,
             group="affine maps",
+            groups=euclidean.GROUPS,
+            densities=image.densities,
+            measure="images",
             linear=True,
-            densities=True,
             unit_directions=True,
         ),
         Space(
@@ -43,8 +44,8 @@ SPACES: dict[str, Space] = {
             check=check_clouds,
             dimension=columns,
             directions=sets.sphere,
-            slices=euclidean.slices,
             group="affine maps",
+            groups=euclidean.GROUPS,
             linear=True,
             unit_directions=True,
         ),
@@ -53,18 +54,18 @@ SPACES: dict[str, Space] = {
             check=check_clouds,
             dimension=columns,
             directions=sets.shells,
-            slices=circular.slices,
             group="similarities",
-            linear=False,
+            groups=circular.GROUPS,
+            phi=circular.phi,
+            place=circular.place,
         ),
         Space(
             name="rotation",
             check=check_rotations,
             dimension=columns,
             directions=rotation.directions,
-            slices=rotation.slices,
             group="rotations from the left and from the right, inversion",
-            linear=False,
+            phi=rotation.phi,
             unit_directions=True,
         ),
         Space(
@@ -72,9 +73,8 @@ SPACES: dict[str, Space] = {
             check=check_sphere,
             dimension=partial(fixed, 2),
             directions=sets.sphere,
-            slices=sphere.vertical_slices,
             group="rotations about the z axis, reflections that keep it",
-            linear=False,
+            place=sphere.seen_from_above,
             unit_directions=True,
         ),
         Space(
@@ -82,9 +82,7 @@ SPACES: dict[str, Space] = {
             check=check_sphere,
             dimension=columns,
             directions=sets.sphere,
-            slices=sphere.parallel_slices,
             group="rotations and reflections of the sphere",
-            linear=False,
             unit_directions=True,
         ),
         Space(
@@ -92,9 +90,9 @@ SPACES: dict[str, Space] = {
             check=check_hyperbolic,
             dimension=columns,
             directions=sets.sphere,
-            slices=hyperbolic.horospherical_slices,
             group="isometries of hyperbolic space",
-            linear=False,
+            phi=hyperbolic.busemann,
+            place=hyperbolic.seen_from_the_mean,
             unit_directions=True,
         ),
         Space(
@@ -102,9 +100,9 @@ SPACES: dict[str, Space] = {
             check=check_hyperbolic,
             dimension=columns,
             directions=sets.sphere,
-            slices=hyperbolic.geodesic_slices,
             group="isometries of hyperbolic space",
-            linear=False,
+            phi=hyperbolic.along_geodesic,
+            place=hyperbolic.seen_from_the_mean,
             unit_directions=True,
         ),
         crystal_space("cubic"),
@@ -114,11 +112,11 @@ SPACES: dict[str, Space] = {
             check=check_signals,
             dimension=partial(fixed, 1),
             directions=signal.directions,
-            slices=signal.slices,
             group="affine maps of the line",
+            groups=signal.GROUPS,
+            densities=signal.densities,
+            measure="signals",
             linear=True,
-            densities=True,
-            rows=True,
             unit_directions=True,
         ),
     )
@@ -127,20 +125,18 @@ SPACES: dict[str, Space] = {
 
 def own_space(phi: Phi, directions: Any) -> Space:
     """Build a space from a function of (points, directions), with values (n_directions, n_points), and an array."""
-    array = as_floats(directions, "the directions beside phi")
-
-    def slices(cloud: Cloud, chosen: Array) -> Atoms:
-        return Atoms(cloud.points, cloud.weights, chosen, phi)
-
     return Space(
         name=getattr(phi, "__name__", "phi"),
         check=check_points,
-        dimension=lambda _: 0,
-        directions=lambda n, d: array,
-        slices=slices,
+        dimension=partial(fixed, 0),
+        directions=partial(_given, as_floats(directions, "the directions beside phi")),
         group="the maps under which phi only exchanges directions",
-        linear=False,
+        phi=phi,
     )
+
+
+def _given(directions: Array, n: int, d: int) -> Array:
+    return directions
 
 
 def find_space(space: str | Space | tuple[Phi, Any]) -> Space:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Array
 from ..measures import Cloud
-from ..slices import Array, Atoms
+
+GROUPS: dict[str | None, str] = dict.fromkeys(("center", None), "rotations, reflections and shifts")
 
 
 def phi(points: Array, directions: Array) -> Array:
@@ -19,9 +21,9 @@ def phi(points: Array, directions: Array) -> Array:
     return np.asarray(np.sqrt(squares), dtype=points.dtype)
 
 
-def slices(cloud: Cloud, directions: Array) -> Atoms:
-    """Measure distances from centres around the mean of the cloud (Algorithm 1, line 2)."""
+def place(cloud: Cloud, directions: Array) -> tuple[Cloud, Array]:
+    """Put the centres around the mean of the cloud."""
     points = cloud.points.astype(np.float64)
     mean = np.average(points, axis=0, weights=cloud.weights)
     spread = np.sqrt(np.average(((points - mean) ** 2).sum(axis=1), weights=cloud.weights))
-    return Atoms(cloud.points, cloud.weights, mean + spread * directions, phi)
+    return cloud, mean + spread * directions

@@ -10,9 +10,9 @@ from functools import partial
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError
-from ..measures import Cloud, check_rotations
-from ..slices import Array, Atoms
+from ..measures import check_rotations
 from .rotation import directions
 from .space import Space, columns
 
@@ -103,11 +103,6 @@ def phi(points: Array, directions: Array, symmetry: Array) -> Array:
     return np.asarray(2 * np.arccos(np.minimum(cosines, 1)))
 
 
-def slices(cloud: Cloud, directions: Array, symmetry: Array) -> Atoms:
-    """Measure the smallest angles to the directions (Algorithm 1, line 2)."""
-    return Atoms(cloud.points, cloud.weights, directions, partial(phi, symmetry=symmetry))
-
-
 def crystal_space(crystal: str) -> Space:
     """Return the space of orientations of a crystal, to be passed as ``space=``.
 
@@ -130,8 +125,7 @@ def crystal_space(crystal: str) -> Space:
         check=check_rotations,
         dimension=columns,
         directions=directions,
-        slices=partial(slices, symmetry=symmetry_rotations(crystal)),
+        phi=partial(phi, symmetry=symmetry_rotations(crystal)),
         group="rotations from the left, crystal symmetry from the right",
-        linear=False,
         unit_directions=True,
     )

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Array
 from ..measures import Cloud
-from ..slices import Array, Atoms
 
 
 def centred(cloud: Cloud) -> Cloud:
@@ -55,13 +55,6 @@ def _busemann(points: Array, directions: Array) -> Array:
     return np.asarray(np.log(1 / (_times(points) + lengths) + lengths * gaps / 2))
 
 
-def horospherical_slices(cloud: Cloud, directions: Array) -> Atoms:
-    """Measure Busemann functions from the mean of the measure."""
-    moved = centred(cloud)
-    return Atoms(moved.points, moved.weights, directions, busemann)
-
-
-def geodesic_slices(cloud: Cloud, directions: Array) -> Atoms:
-    """Project on geodesics through the mean of the measure."""
-    moved = centred(cloud)
-    return Atoms(moved.points, moved.weights, directions, along_geodesic)
+def seen_from_the_mean(cloud: Cloud, directions: Array) -> tuple[Cloud, Array]:
+    """Look from the mean of the measure, where the directions stand."""
+    return centred(cloud), directions

@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..arrays import Array
 from ..directions import circle, unit_vectors
 from ..errors import InputError
 from ..kernels import kernels_for
 from ..measures import as_floats, check_finite, check_image, check_shape, pixel_side, positive_integer
-from ..slices import Array, Bins, Shadows
+from ..slices import PixelDensity
 
 STRIPS_PER_PIXEL = 3
 
@@ -127,15 +128,8 @@ def _unit_directions(directions: Array | int) -> Array:
     return unit_vectors(array, "directions")
 
 
-def opposite_half(directions: Array) -> bool:
-    """Tell whether the second half of the directions are the opposites of the first: they then cost nothing."""
-    half, odd = divmod(len(directions), 2)
-    return not odd and bool((directions[half:] == -directions[:half]).all())
-
-
-def slices(image: Array, directions: Array, n_radii: int | Literal["auto"]) -> Bins:
-    """Cut an image into strips (Algorithm 1, line 2), not yet summed; opposite directions are left to the mirror."""
-    mirrored = opposite_half(directions)
-    computed = directions[: len(directions) // 2] if mirrored else directions
-    shadows = Shadows(np.ascontiguousarray(image), pixel_side(image.shape), computed, strip_count(image.shape, n_radii))
-    return Bins(shadows, mirrored=mirrored)
+def densities(images: Array, directions: Array, n_radii: int | Literal["auto"], mirrored: bool) -> PixelDensity:
+    """Cut images of one shape into strips (Algorithm 1, line 2), not yet summed."""
+    shape = images.shape[1:]
+    seen = directions[:, : directions.shape[1] // 2] if mirrored else directions
+    return PixelDensity(np.ascontiguousarray(images), seen, pixel_side(shape), strip_count(shape, n_radii), mirrored)

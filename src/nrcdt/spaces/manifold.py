@@ -21,12 +21,11 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
+from ..arrays import Array
 from ..directions import sphere
 from ..errors import InputError
 from ..measures import Cloud, check_vertex_weights, positive_integer
 from ..measures.meshes import check_mesh, triangle_areas
-from ..slices import Array, Atoms
-from .euclidean import phi
 from .space import Space, columns
 
 SHIFT = -0.01  # beside the eigenvalue 0, in units of 1 / area, where the matrix can be inverted
@@ -182,9 +181,7 @@ def _space(found: list[Eigenspace]) -> Space:
         check=partial(_check, functions=np.hstack([one.functions for one in found])),
         dimension=columns,
         directions=partial(_directions, sizes=[one.functions.shape[1] for one in found]),
-        slices=_slices,
         group="isometries of the mesh",
-        linear=False,
         unit_directions=True,
     )
 
@@ -205,7 +202,3 @@ def _directions(n: int, d: int, sizes: list[int]) -> Array:
         out[row : row + len(part), column : column + part.shape[1]] = part
         row, column = row + len(part), column + part.shape[1]
     return out
-
-
-def _slices(cloud: Cloud, directions: Array) -> Atoms:
-    return Atoms(cloud.points, cloud.weights, directions, phi)

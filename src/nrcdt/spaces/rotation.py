@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Array
 from ..directions import rotations
-from ..measures import Cloud
-from ..slices import Array, Atoms
 
 
 def phi(points: Array, directions: Array) -> Array:
@@ -23,8 +22,3 @@ def phi(points: Array, directions: Array) -> Array:
 def directions(n: int, d: int) -> Array:
     """Return n unit quaternions of the Super-Fibonacci spiral."""
     return rotations(n)
-
-
-def slices(cloud: Cloud, directions: Array) -> Atoms:
-    """Measure the angles to the directions (Algorithm 1, line 2)."""
-    return Atoms(cloud.points, cloud.weights, directions, phi)

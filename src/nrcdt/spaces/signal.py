@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..measures import Cloud
-from ..slices import Array, Bins
-from .image import opposite_half
+from ..arrays import Array
+from ..measures import Points
+from ..slices import StripDensity
+
+GROUPS: dict[str | None, str] = {"center": "shifts and reflections", None: "the reflection about the origin"}
 
 
 def directions(n: int, d: int) -> Array:
@@ -21,17 +23,17 @@ def directions(n: int, d: int) -> Array:
     return np.array([[1.0], [-1.0]])
 
 
-def slices(signal: Cloud, directions: Array, n_radii: Any) -> Bins:
-    """Hand out the masses of a signal as they are, or backwards; opposite directions are left to the mirror.
+def densities(signals: Points, directions: Array, n_radii: Any, mirrored: bool) -> StripDensity:
+    """Hand out the masses of signals as they are, or backwards.
 
     Examples
     --------
-    >>> from nrcdt.measures import check_signals
-    >>> [signal] = check_signals([[1, 3, 0]])
-    >>> slices(signal, np.array([[-1.0]]), "auto").masses
-    array([[0., 3., 1.]])
+    >>> from nrcdt.measures import check_signals, pack
+    >>> densities(pack(check_signals([[1, 3, 0]])), np.array([[[-1.0]]]), "auto", False).masses
+    [array([[0., 3., 1.]])]
     """
-    masses = 2 * np.asarray(signal.weights, np.float64)[::2]
-    mirrored = opposite_half(directions)
-    computed = directions[: len(directions) // 2] if mirrored else directions
-    return Bins(np.where(computed > 0, masses, masses[::-1]), -1.0, 1.0, mirrored)
+    seen = directions[:, : directions.shape[1] // 2] if mirrored else directions
+    each = np.broadcast_to(seen, (len(signals), *seen.shape[1:]))
+    masses = [2 * np.asarray(signal.weights, np.float64)[::2] for signal in signals]
+    ways = [np.where(one > 0, mass, mass[::-1]) for one, mass in zip(each, masses, strict=True)]
+    return StripDensity(ways, mirrored=mirrored, dtype=signals.points.dtype)

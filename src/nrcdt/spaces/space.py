@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from ..measures import Cloud
-from ..slices import Array
+import numpy as np
+
+from ..arrays import Array
+from ..measures import Batch, Cloud, Points
+from ..slices import Phi, PhiValues, PixelDensity, Projection, Slices, StripDensity
 
 
 @dataclass(frozen=True)
 class Space:
-    """What the corridor needs to know about a space.
+    """Everything that the corridor, the checks, the audit and the command line need to know about a space.
 
     Attributes
     ----------
@@ -20,24 +23,59 @@ class Space:
     check : turns user input into measures, or raises, at the latest when a wrong one is asked for
     dimension : of the directions that one measure asks for
     directions : makes n directions of that dimension
-    slices : cuts one measure along directions, into Atoms, or into Bins where there are `densities`
     group : the maps under which slices only change places, shift and scale
-    linear : whether phi is linear, so that a shift of the measure shifts each slice by its own amount
+    phi : function of (points, directions) with values of shape (n_directions, n_points); left out, inner products
+    place : where directions travel with the measure, function of (cloud, directions) that returns what phi gets
+    densities : for images and signals, function of (batch, directions, n_radii, mirrored) that returns slices
+    measure : what lives here: "points", "images", or "signals", of which a row of a table is one as it stands
+    linear : whether slices are inner products, so that a shift of the measure shifts each slice by its own amount
     unit_directions : whether directions have length one
-    densities : whether slices are Bins, whose number is a third argument of `slices`
-    rows : whether a row of a table is a measure as it stands, not a flattened image
+    groups : the maps that leave features alone, by normalisation, where averages over directions are taken or slices
+        are not normalised one by one; `group` for normalisations that are left out
+    random_map : function of (measure, generator) that moves a measure by a random map of `group`, for the audit
     """
 
     name: str
     check: Callable[..., Sequence[Any]]
     dimension: Callable[[Any], int]
     directions: Callable[[int, int], Array]
-    slices: Callable[..., Any]
     group: str
-    linear: bool
-    densities: bool = False
-    rows: bool = False
+    phi: Phi | None = None
+    place: Callable[[Cloud, Array], tuple[Cloud, Array]] | None = None
+    densities: Callable[..., PixelDensity | StripDensity] | None = None
+    measure: Literal["points", "images", "signals"] = "points"
+    linear: bool = False
     unit_directions: bool = False
+    groups: Mapping[str | None, str] = field(default_factory=dict)
+    random_map: Callable[[Any, np.random.Generator], Any] | None = None
+
+    def slices(
+        self, batch: Batch, directions: Array, n_radii: int | Literal["auto"] = "auto", mirrored: bool = False
+    ) -> Slices:
+        """Cut measures along directions (Algorithm 1, line 2).
+
+        Parameters
+        ----------
+        batch : checked measures, packed
+        directions : array of shape (n_samples, n_directions, ...), or (1, n_directions, ...) for all alike
+        n_radii : number of strips of an image
+        mirrored : whether the second half of the directions are the opposites of the first
+        """
+        if self.densities is not None:
+            return self.densities(batch, directions, n_radii, mirrored)
+        clouds, directions = self._placed(batch, directions)
+        if self.phi is None:
+            return Projection(clouds, directions)
+        return PhiValues(clouds, directions, self.phi)
+
+    def _placed(self, batch: Any, directions: Array) -> tuple[Points, Array]:
+        if self.place is None:
+            return batch, directions
+        each: Iterator[Array] = (
+            iter(directions) if len(directions) == len(batch) else iter([directions[0]] * len(batch))
+        )
+        placed = [self.place(cloud, one) for cloud, one in zip(batch, each, strict=True)]
+        return Points.of([cloud for cloud, _ in placed]), np.stack([one for _, one in placed])
 
 
 def fixed(d: int, measure: Any) -> int:

@@ -10,16 +10,10 @@ normalisation. Standardised slices forget how large a set is on the sphere, and 
 
 from __future__ import annotations
 
+from ..arrays import Array
 from ..measures import Cloud
-from ..slices import Array, Atoms
-from .euclidean import phi
 
 
-def parallel_slices(cloud: Cloud, directions: Array) -> Atoms:
-    """Project points of the sphere on directions in space."""
-    return Atoms(cloud.points, cloud.weights, directions, phi)
-
-
-def vertical_slices(cloud: Cloud, directions: Array) -> Atoms:
-    """Project points of the sphere on directions on the equator, given by two coordinates."""
-    return Atoms(cloud.points[:, :2], cloud.weights, directions, phi)
+def seen_from_above(cloud: Cloud, directions: Array) -> tuple[Cloud, Array]:
+    """Project points of the sphere on the plane of the equator, where vertical slices have their directions."""
+    return cloud._replace(points=cloud.points[:, :2]), directions

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Array
 from ..directions import circle
 from ..measures import Cloud, check_clouds
-from ..slices import Array, Atoms
 from . import Space
 
 
@@ -18,11 +18,6 @@ def phi(points: Array, directions: Array) -> Array:
     """Arc lengths in [0, pi], of shape (n_directions, n_points)."""
     cosines = sum(points[:, a] * directions[:, a, np.newaxis] for a in range(2))
     return np.asarray(np.arccos(np.clip(cosines, -1, 1)), dtype=points.dtype)
-
-
-def slices(cloud: Cloud, directions: Array) -> Atoms:
-    """Measure arc lengths to the directions."""
-    return Atoms(cloud.points, cloud.weights, directions, phi)
 
 
 def dimension(cloud: Cloud) -> int:
@@ -40,7 +35,6 @@ ARC = Space(
     check=check_clouds,
     dimension=dimension,
     directions=directions,
-    slices=slices,
+    phi=phi,
     group="rotations and reflections of the circle",
-    linear=False,
 )

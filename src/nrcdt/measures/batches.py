@@ -1,0 +1,116 @@
+"""Checked measures, packed: images of one shape are a stack, clouds are points one after the other.
+
+Kernels of a graphics card see such a batch as a whole; those of the processor take it sample by sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from .images import Images, floats
+from .points import Cloud
+from .values import float_type
+
+STACK_BYTES = 2**18  # images that lie apart are copied into a stack of no more than this, which stays in the cache
+
+
+@dataclass(frozen=True)
+class Points:
+    """Clouds of points with weights, packed.
+
+    Attributes
+    ----------
+    points : array of shape (n_points, ...), cloud after cloud
+    weights : array of shape (n_points,), or None for equal weights
+    offsets : where each cloud begins, and where the last one ends
+    """
+
+    points: Array
+    weights: Array | None
+    offsets: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> Cloud:
+        where = slice(self.offsets[i], self.offsets[i + 1])
+        return Cloud(self.points[where], None if self.weights is None else self.weights[where])
+
+    def __iter__(self) -> Iterator[Cloud]:
+        return map(self.__getitem__, range(len(self)))
+
+    @classmethod
+    def of(cls, clouds: Sequence[Cloud]) -> Points:
+        """Pack clouds that are alike."""
+        if len(clouds) == 1:
+            [(points, weights)] = clouds
+            return cls(points, weights, (0, len(points)))
+        points = np.concatenate([cloud.points for cloud in clouds])
+        weights = None if clouds[0].weights is None else np.concatenate([cloud.weights for cloud in clouds])
+        return cls(points, weights, np.cumsum([0, *(len(cloud.points) for cloud in clouds)]).tolist())
+
+
+Batch = Array | Points
+
+
+def pack(measures: Sequence[Any]) -> Batch:
+    """Pack measures that are alike: images become a stack of shape (n_samples, height, width), clouds `Points`.
+
+    Examples
+    --------
+    >>> pack([np.ones((2, 3)), np.zeros((2, 3))]).shape
+    (2, 2, 3)
+    >>> pack([Cloud(np.ones((5, 2)), None), Cloud(np.ones((4, 2)), None)]).offsets
+    [0, 5, 9]
+    """
+    if isinstance(measures, Images):
+        return measures.stack
+    if isinstance(measures[0], Cloud):
+        return Points.of(measures)
+    return measures[0][np.newaxis] if len(measures) == 1 else np.stack(measures)
+
+
+def cut(measures: Sequence[Any], longest: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+    """Yield the ends of runs of measures that can be packed, none longer than `longest` says of those that are left.
+
+    Measures are alike where kernels treat them alike: images of one shape and dtype, clouds of one dimension and
+    dtype with or without weights.
+    """
+    start = 0
+    while start < len(measures):
+        n = longest(len(measures) - start)
+        if not isinstance(measures, Images) and isinstance(first := measures[start], np.ndarray):
+            n = min(n, max(1, STACK_BYTES // first.nbytes))
+        some = measures[start : start + n]  # checked by now
+        if not isinstance(some, Images):
+            _, alike = next(groupby(map(_kind, some)))
+            n = len(list(alike))
+        yield start, start + n
+        start += n
+
+
+def _kind(measure: Any) -> tuple[Any, ...]:
+    if isinstance(measure, np.ndarray):
+        return measure.shape, measure.dtype
+    return measure.points.shape[1:], measure.points.dtype, measure.weights is None
+
+
+def dtype_of(measures: Sequence[Any] | Batch) -> Any:
+    """Return the dtype in which measures are transformed, which is one for all of a batch."""
+    if isinstance(measures, (np.ndarray, Images)):
+        return float_type(measures.dtype)
+    if isinstance(measures, Points):
+        return measures.points.dtype
+    kinds = {one.dtype if isinstance(one, np.ndarray) else one.points.dtype for one in measures}
+    return np.result_type(*map(float_type, kinds))
+
+
+def each(batch: Batch) -> Iterator[Any]:
+    """Yield the measures of a batch in floats."""
+    return map(floats, batch)

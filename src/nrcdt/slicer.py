@@ -1,0 +1,143 @@
+"""What the estimators share: checked input, the plan that fit resolves, and quantiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .arrays import Array
+from .errors import InputError, Where
+from .measures import Batch, Images, as_floats, images_from_rows, is_rows, refuse_masked
+from .plan import Plan
+from .spaces import Space, find_space
+from .threads import thread_count
+from .transform import gather
+
+PLANNED = ("n_directions", "directions", "n_radii", "n_quantiles", "frame", "normalize", "reference", "trim")
+
+
+class Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What both estimators share: checking input, the plan, the (sample, direction, quantile) array."""
+
+    space: Any
+    image_shape: tuple[int, int] | None
+    n_directions: int
+    directions: Any
+    n_radii: int | Literal["auto"]
+    n_quantiles: int
+    frame: str
+    normalize: Any
+    reference: Any
+    trim: float
+    n_jobs: int | None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = isinstance(self.space, str) and find_space(self.space).densities is not None
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _measures(self, X: Any, space: Space, *, reset: bool) -> Sequence[Any]:
+        """Check user input; tables of images or signals go through scikit-learn's own checks first."""
+        if reset:
+            self.__dict__.pop("n_features_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
+        if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
+            X = list(X)
+        if space.measure == "points" or (isinstance(X, np.ndarray) and X.ndim == 3):
+            return space.check(X)
+        refuse_masked(X, "X")
+        table = issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2)
+        if not table or (space.measure == "signals" and isinstance(X, Sequence)):
+            return space.check(X)
+        X = self._rows(as_floats(X, "X") if isinstance(X, Sequence) else X, reset)
+        return space.check(X if space.measure == "signals" else self._images(X, reset))
+
+    def _rows(self, X: Any, reset: bool) -> Array:
+        try:
+            return np.asarray(validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=reset))
+        except ValueError as error:
+            if not _holds_words(X):
+                raise
+            raise InputError("X", "hold numbers", str(error), "Leave out columns of words.") from None
+
+    def _images(self, rows: Array, reset: bool) -> Array:
+        """Give rows their two dimensions back: those of the images seen in fit, else as `image_shape` says."""
+        shape = None if reset or "n_features_in_" in vars(self) else self.image_shape_
+        if shape is None:
+            return images_from_rows(rows, self.image_shape)
+        if rows.shape[1] != shape[0] * shape[1]:
+            raise InputError(
+                "X",
+                f"have {shape[0] * shape[1]} columns where it is a table, as images of shape {shape} were seen in fit",
+                f"shape {rows.shape}",
+                "Pass images as (n, height, width), or a single one as X[numpy.newaxis].",
+            )
+        return rows.reshape(-1, *shape)
+
+    def _fit_plan(self, X: Any, aggregate: Any = ()) -> Sequence[Any]:
+        """Check measures and resolve the settings into `plan_`, which decides from now on; an iterator is read once."""
+        space = find_space(self.space)
+        thread_count(self.n_jobs, 1)
+        measures = self._measures(list(X) if isinstance(X, Iterator) else X, space, reset=True)[:]
+        self.dimension_ = space.dimension(measures[0])
+        self._settings = {name: value for name, value in vars(self).items() if name in PLANNED}
+        self.plan_ = Plan.resolve(space, dimension=self.dimension_, aggregate=aggregate, **self._settings)
+        self.directions_, self.direction_weights_ = self.plan_.directions, self.plan_.direction_weights
+        self.levels_ = self.plan_.levels.values
+        self.image_shape_ = _common_shape(measures)
+        return measures
+
+    def _fitted(self, X: Any) -> Sequence[Any]:
+        """Check measures as `fit` saw them."""
+        if "plan_" not in vars(self):
+            check_is_fitted(self)
+        measures = self._measures(X, self.plan_.space, reset=False)
+        dimension = self.plan_.space.dimension(measures[0])
+        if dimension != self.dimension_:
+            raise InputError(
+                Where("X", 0), f"have {self.dimension_} coordinates as in fit", dimension, "Fit again for others."
+            )
+        return measures
+
+    def quantiles(self, X: Any) -> Array:
+        """Return the normalised quantile functions of every slice.
+
+        Parameters
+        ----------
+        X : measures, as for `fit`
+
+        Returns
+        -------
+        array of shape (n_samples, n_directions, n_quantiles)
+        """
+        return self._gather(self._fitted(X), self.plan_.quantiles)
+
+    def _gather(self, measures: Sequence[Any], stage: Callable[[Batch], Array]) -> Array:
+        return gather(measures, self.plan_, stage, self.n_jobs)
+
+
+def _holds_words(X: Any) -> bool:
+    """Tell whether some of the entries of a table cannot be read as numbers."""
+    values = np.asarray(X)
+    try:
+        values.astype(np.float64)
+    except ValueError:
+        return values.dtype.kind in "OSU"
+    return False
+
+
+def _common_shape(measures: Sequence[Any]) -> tuple[int, int] | None:
+    """Return the shape that all images have; None where they differ, or are no images."""
+    if isinstance(measures, Images):
+        height, width = measures.stack.shape[1:]
+        return height, width
+    shapes = {measure.shape if isinstance(measure, np.ndarray) else None for measure in measures}
+    return shapes.pop() if len(shapes) == 1 else None
