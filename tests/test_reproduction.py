@@ -699,7 +699,7 @@ def test_added_cells_have_no_printed_number_and_are_not_judged(quick_run):
             assert all(cell["printed"] is None and cell["tolerance"] is None and not cell["note"] for cell in added)
             assert f"; {len(added)} added, " in result.output
     page = " ".join((folder / "report.html").read_text().split())
-    assert "Columns marked &quot;not in the paper&quot; are measured on the same samples" in page
+    assert "Columns marked &#34;not in the paper&#34; are measured on the same samples" in page
     n_measuring = sum(name in ADDED for name in TABLES if name not in NEED_DATA)
     assert page.count("Against the best of the paper&#39;s columns, row by row: ") == n_measuring
 
