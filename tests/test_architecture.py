@@ -12,7 +12,7 @@ FLOORS = [
     {"kernels", "threads"},
     {"rasters"},
     {"measures"},
-    {"directions", "slices"},
+    {"directions", "slices", "random_maps"},
     {"frames", "levels", "scales"},
     {"alignment", "spaces"},
     {"quantiles", "normalize", "aggregate"},

@@ -11,13 +11,13 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 from typer.testing import CliRunner
 
-from nrcdt import NRCDT, cli
+from nrcdt import NRCDT, SPACES, cli
 from nrcdt.audit import Pair, Trial, audit, search
 from nrcdt.audit.files import class_names
-from nrcdt.audit.maps import MAPS, ink_only
 from nrcdt.audit.page import headline, html_page, outcome, write
 from nrcdt.datasets import distorted, watermarks
 from nrcdt.measures import Cloud
+from nrcdt.rasters import ink_only
 
 
 @pytest.fixture(scope="module")
@@ -160,11 +160,11 @@ def measure_in(space, rng):
     return Cloud(points / np.linalg.norm(points, axis=1, keepdims=True) if space == "sphere_parallel" else points, None)
 
 
-@pytest.mark.parametrize("space", sorted(MAPS))
+@pytest.mark.parametrize("space", sorted(name for name, one in SPACES.items() if one.random_map))
 def test_maps_leave_features_alone(rng, space):
     """The more directions, the less: by the rate of the slowest, rotations, whose directions fill three dimensions."""
     measure = measure_in(space, rng)
-    moved = [MAPS[space](measure, rng) for _ in range(10)]
+    moved = [SPACES[space].random_map(measure, rng) for _ in range(10)]
     errors = []
     for n_directions in (16, 16 * 4**3):
         features = NRCDT(space, n_directions=n_directions, n_quantiles=32).fit_transform([measure, *moved])
@@ -183,7 +183,7 @@ def test_clouds_of_any_dimension(rng, small, space, d):
 def test_ink_never_leaves_the_canvas(rng):
     image = np.ones((40, 9), dtype=np.float32)
     for _ in range(20):
-        moved = MAPS["image"](image, rng)
+        moved = SPACES["image"].random_map(image, rng)
         assert moved.sum() > 0
         assert not moved[[0, -1]].any()
         assert not moved[:, [0, -1]].any()

@@ -24,8 +24,8 @@ from nrcdt.datasets import (
     warp,
     watermarks,
 )
-from nrcdt.datasets.affine import haar
 from nrcdt.datasets.rotations import equator, fisher
+from nrcdt.random_maps import haar
 
 DRAWN = {"academic": academic, "polygon": polygon, "linmnist": linmnist}
 PER_CLASS = {"academic": 3, "polygon": 9, "linmnist": 3}

@@ -17,8 +17,8 @@ DIGITS = 9  # of numbers in arrays: what another processor rounds otherwise is n
 def digest(value: Any) -> str:
     """Return 32 hexadecimal digits that stand for a value.
 
-    Numbers, text, arrays and containers count by what they hold, functions by their name, code, defaults and what they
-    are closed over, other objects by their type and attributes.
+    Numbers, text, arrays and containers count by what they hold, functions of this package by their name, others
+    by name, code, defaults and what they are closed over, other objects by their type and attributes.
 
     Examples
     --------
@@ -45,6 +45,8 @@ def _plain(value: Any) -> Any:
         return [type(value).__name__, *map(_plain, value)]
     if isinstance(value, partial):
         return ["partial", _plain(value.func), _plain(value.args), _plain(value.keywords)]
+    if isinstance(value, FunctionType) and value.__module__.startswith(f"{__package__}."):
+        return [value.__module__, value.__qualname__]  # other Pythons compile it otherwise
     if isinstance(value, FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         return [value.__module__, value.__qualname__, _code(value.__code__), _plain([value.__defaults__, cells])]

@@ -116,7 +116,7 @@ class Plan:
     def digest(self) -> str:
         """What stands for the plan in a catalogue, in a cache, and beside the columns of a table."""
         fields = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
-        return digest(fields)
+        return digest(fields | {"space": self.space.slicing})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Plan) and self.digest == other.digest

@@ -12,6 +12,7 @@ from .arrays import Array
 from .errors import InputError
 from .kernels import kernels_for
 
+MAX_SIDE = 256  # of an image that was cut to its ink
 POLARITIES = ("auto", "dark", "light")
 # Two inks that lie over each other: told apart by people who do not see red or green, on white and on black.
 FIRST, SECOND = (31, 111, 178), (222, 110, 18)
@@ -81,6 +82,21 @@ def box_around(mask: Array) -> tuple[slice, slice]:
         held = np.flatnonzero(mask.any(axis=axis))
         box.append(slice(int(held[0]), int(held[-1]) + 1) if len(held) else slice(0, mask.shape[1 - axis]))
     return box[0], box[1]
+
+
+def ink_only(image: Array) -> Array:
+    """Cut an image to the box around its ink, and reduce it by a whole factor to at most 256 pixels, as float32.
+
+    Examples
+    --------
+    >>> image = np.zeros((1000, 2000)); image[100:400, 500:1000] = 1
+    >>> ink_only(image).shape
+    (150, 250)
+    """
+    image = image[box_around(image)]
+    side = -(-max(image.shape) // MAX_SIDE)
+    whole = np.pad(image, [(0, -n % side) for n in image.shape])
+    return np.asarray(tiles(whole, side).mean(axis=(1, 3)), dtype=np.float32)
 
 
 def check_polarity(polarity: str, name: str) -> None:

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..datasets.affine import sample_rng
 from ..errors import InputError
 from ..estimators import NRCDT
 from ..measures import floats, positive_integer
+from ..random_maps import sample_rng
+from ..rasters import ink_only
 from ..slices import Array
-from ..spaces import Space, find_space
-from .maps import MAPS, ink_only
+from ..spaces import SPACES, Space, find_space
 
 SIZES = (8, 16, 32, 64, 128, 256, 512)
 # Copies on which a recommendation is verified, as a multiple of those on which it was found.
@@ -138,7 +138,7 @@ class _Outcome(NamedTuple):
 def audit(
     samples: Any,
     labels: Sequence[Any] | None = None,
-    space: str = "image",
+    space: Any = "image",
     *,
     n_samples: int = 10,
     target: float = 1.0,
@@ -157,7 +157,7 @@ def audit(
     samples : images or clouds, as for `NRCDT`
         Images are cut to their ink and, if it is longer than 256 pixels, reduced.
     labels : class of each sample; left out, each is a class of its own
-    space : "image", "euclidean", "circular", "rotation" or "sphere_parallel"
+    space : one that has a `random_map`: "image", "euclidean", "circular", "rotation", "sphere_parallel", or your own
         Maps are affine in the first two, similarities in the third, turns and reflections in the others.
     n_samples : randomly mapped copies of each class; at least one of each sample is made
     target : accuracy that is asked for; where no size reaches it, sizes as good as the best are looked for
@@ -226,12 +226,13 @@ class _Steps:
 
 
 def _make_task(
-    samples: Any, labels: Sequence[Any] | None, space: str, settings: dict[str, Any], n_copies: int
+    samples: Any, labels: Sequence[Any] | None, space: Any, settings: dict[str, Any], n_copies: int
 ) -> _Task:
     found = find_space(space)
-    if found.name not in MAPS:
-        raise InputError("space", f"be one of {', '.join(MAPS)} to be audited", found.name)
-    templates = [ink_only(floats(one)) if found.densities else one for one in found.check(samples)]
+    if found.random_map is None:
+        able = ", ".join(name for name, one in SPACES.items() if one.random_map)
+        raise InputError("space", f"be one of {able} to be audited", found.name)
+    templates = [ink_only(floats(one)) if found.measure == "images" else one for one in found.check(samples)]
     if labels is None:
         labels = [str(k) for k in range(len(templates))]
     if len(labels) != len(templates):
@@ -252,17 +253,19 @@ def _make_task(
 
 def _copies(task: _Task, n_rounds: int, seed: int) -> Iterator[tuple[int, Any]]:
     """Yield moved samples, each with the position of its template; samples of a class take turns."""
+    move = task.space.random_map
+    assert move is not None  # or there would be no task
     for label in range(len(task.names)):
         own = np.flatnonzero(task.labels == label)
         for index in range(n_rounds * task.n_copies[label]):
             source = int(own[index % len(own)])
-            yield source, MAPS[task.space.name](task.templates[source], sample_rng(seed, label, index))
+            yield source, move(task.templates[source], sample_rng(seed, label, index))
 
 
 def _measure(task: _Task, sizes: list[Sizes], n_rounds: int, seed: int, steps: _Steps) -> list[_Outcome]:
     """Look all copies up among the templates, with features of all sizes."""
     steps.total += len(sizes) * -(-n_rounds * sum(task.n_copies) // BATCH)
-    models = [NRCDT(task.space.name, n_directions=k, n_quantiles=m, **task.settings) for k, m in sizes]
+    models = [NRCDT(task.space, n_directions=k, n_quantiles=m, **task.settings) for k, m in sizes]
     templates = [model.fit(task.templates).transform(task.templates) for model in models]
     sources: list[int] = []
     distances: list[list[Array]] = [[] for _ in sizes]

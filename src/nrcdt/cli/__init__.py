@@ -225,7 +225,7 @@ def _chosen(aggregate: list[str] | None, frame: str) -> str | list[str]:
 
 def _cut_reader(read: Callable[[Path], Any], kind: Kind) -> Callable[[Path], Any]:
     """Cut pictures to their ink as soon as they are read, so that large scans do not pile up."""
-    from ..audit.maps import ink_only
+    from ..rasters import ink_only
 
     return (lambda path: ink_only(read(path))) if kind == "image" else read
 

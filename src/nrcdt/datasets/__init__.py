@@ -1,6 +1,7 @@
 """Data to try things on: drawings of our own, the paper's datasets, disturbances, and readers for data of others."""
 
-from .affine import distorted, distorted_clouds, random_affine, random_affine_3d, warp
+from ..random_maps import random_affine, random_affine_3d, warp
+from .affine import distorted, distorted_clouds
 from .dataset import Dataset
 from .disturbances import DISTURBANCES, bars, elastic, salt, sticks
 from .loaders import load_abc, load_animals, load_faust, load_furniture, load_watermarks

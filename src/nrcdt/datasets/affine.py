@@ -1,75 +1,18 @@
-"""Random affine maps, and what they make of images and clouds."""
+"""Images and clouds put through random affine maps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..measures import positive_integer
-from ..rasters import resample
+from ..random_maps import random_affine, random_affine_3d, sample_rng, warp
 from ..slices import Array
 
 MAX_DRAWS = 1000
-Range = tuple[float, float]
-
-
-def random_affine(
-    rng: np.random.Generator,
-    *,
-    rotation: Range = (0, 360),
-    scale: Range = (0.75, 1.0),
-    shear: Range = (-30, 30),
-    shift: Range = (-20, 20),
-    reflect: bool = True,
-) -> tuple[Array, Array]:
-    """Draw an affine map: scales along both axes, then a shear, perhaps a reflection, a rotation, and a shift.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    rotation, shear : ranges of angles in degrees
-    scale : range of the two scales
-    shift : range of the two shifts, in pixels
-    reflect : whether every second map, by chance, is mirrored
-
-    Returns
-    -------
-    matrix : array of shape (2, 2), acting on (x, y)
-    shift : array of shape (2,)
-
-    Examples
-    --------
-    >>> matrix, shift = random_affine(np.random.default_rng(0))
-    >>> matrix.shape, shift.shape
-    ((2, 2), (2,))
-    """
-    angle, slope = np.radians([rng.uniform(*rotation), rng.uniform(*shear)])
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    mirror = np.diag([-1.0 if reflect and rng.random() < 0.5 else 1.0, 1.0])
-    slant = np.array([[1.0, np.tan(slope)], [0.0, 1.0]])
-    return turn @ mirror @ slant @ np.diag(rng.uniform(*scale, size=2)), rng.uniform(*shift, size=2)
-
-
-def warp(image: Array, matrix: Array, shift: Array) -> Array:
-    """Move an image by x -> matrix x + shift about its centre, with bilinear interpolation and zeros from outside.
-
-    Parameters
-    ----------
-    image : array of shape (height, width)
-    matrix, shift : as `random_affine` returns them, in (x, y)
-
-    Examples
-    --------
-    >>> image = np.zeros((5, 5)); image[2, 1] = 1
-    >>> np.argwhere(warp(image, np.eye(2), [2, 1]))
-    array([[3, 3]])
-    """
-    image, centre = np.asarray(image), (np.array(image.shape[::-1]) - 1) / 2
-    moved = resample(image.astype(np.float64), np.column_stack([matrix, centre + shift - matrix @ centre]), image.shape)
-    return (moved if image.dtype.kind == "f" else np.rint(moved)).astype(image.dtype)
 
 
 def distorted(images: Array, n_samples: int, random_state: int | None = None, **ranges: Any) -> tuple[Array, Array]:
@@ -134,65 +77,6 @@ def _map_inside(image: Array, rng: np.random.Generator, **ranges: Any) -> tuple[
 def eight_bits(image: Array) -> Array:
     """Round to multiples of 1/255, so that rounding in the last digit of a float cannot show."""
     return np.asarray(np.round(image * 255) / 255)
-
-
-def sample_rng(random_state: int, label: int, index: int) -> np.random.Generator:
-    """Random numbers of one sample: the same however many samples and classes are drawn beside it."""
-    return np.random.default_rng([random_state, label, index])
-
-
-def haar(n_rotations: int, rng: np.random.Generator) -> Array:
-    """Rotation matrices of shape (n_rotations, 3, 3), uniformly distributed."""
-    q = orthogonal(3, rng, n_rotations)
-    return np.asarray(q * np.linalg.det(q)[:, np.newaxis, np.newaxis])
-
-
-def orthogonal(dimension: int, rng: np.random.Generator, *n: int) -> Array:
-    """Draw rotations, half of them with a reflection, uniformly; of shape (*n, dimension, dimension).
-
-    Q of Gaussian matrices is not uniform by itself: the signs of R's diagonal are undone.
-    """
-    q, r = np.linalg.qr(rng.normal(size=(*n, dimension, dimension)))
-    return np.asarray(q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., np.newaxis, :])
-
-
-def random_linear(
-    turn: Callable[[], Array], dimension: int, rng: np.random.Generator, scale: Range, shear: Range
-) -> Array:
-    """Draw a linear map: scales along the axes, then shears in degrees of all pairs of axes, then a turn."""
-    slant, upper = np.eye(dimension), np.triu_indices(dimension, 1)
-    slant[upper] = np.tan(np.radians(rng.uniform(*shear, size=len(upper[0]))))
-    return np.asarray(turn() @ slant @ np.diag(rng.uniform(*scale, size=dimension)))
-
-
-def random_affine_3d(
-    rng: np.random.Generator,
-    *,
-    scale: Range = (0.5, 1.0),
-    shear: Range = (-15, 15),
-    shift: Range = (-25, 25),
-) -> tuple[Array, Array]:
-    """Draw an affine map of space: scales along the axes, then a shear, a rotation, and a shift.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    scale : range of the three scales
-    shear : range of the angles, in degrees, of the shears of each pair of axes
-    shift : range of the three shifts
-
-    Returns
-    -------
-    matrix : array of shape (3, 3)
-    shift : array of shape (3,)
-
-    Examples
-    --------
-    >>> matrix, shift = random_affine_3d(np.random.default_rng(0))
-    >>> matrix.shape, shift.shape
-    ((3, 3), (3,))
-    """
-    return random_linear(lambda: haar(1, rng)[0], 3, rng, scale, shear), rng.uniform(*shift, size=3)
 
 
 def distorted_clouds(

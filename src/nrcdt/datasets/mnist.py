@@ -14,8 +14,9 @@ from scipy.ndimage import affine_transform
 
 from ..errors import InputError
 from ..measures import positive_integer
+from ..random_maps import sample_rng
 from ..slices import Array
-from .affine import distorted_once, eight_bits, sample_rng
+from .affine import distorted_once, eight_bits
 from .dataset import Dataset
 from .registry import MissingData, data_folder, locate, missing
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ..measures import positive_integer
-from .affine import haar, sample_rng
+from ..random_maps import haar, sample_rng
 from .dataset import Dataset
 
 KAPPA = 10

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..measures import positive_integer
+from ..random_maps import sample_rng
 from ..slices import Array
-from .affine import distorted_once, eight_bits, sample_rng
+from .affine import distorted_once, eight_bits
 from .dataset import Dataset
 from .disturbances import elastic
 from .synthetic import both, circle, curve, draw, line, star

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..errors import InputError
 from ..measures import positive_integer
+from ..random_maps import random_affine, warp
 from ..slices import Array
-from .affine import distorted, eight_bits, random_affine, warp
+from .affine import distorted, eight_bits
 
 __all__ = ["MOTIFS", "distorted", "draw", "random_affine", "warp", "watermarks"]
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from .. import directions as sets
+from .. import random_maps
 from ..arrays import Array
 from ..errors import InputError
 from ..measures import (
@@ -38,6 +39,7 @@ SPACES: dict[str, Space] = {
             measure="images",
             linear=True,
             unit_directions=True,
+            random_map=random_maps.moved_image,
         ),
         Space(
             name="euclidean",
@@ -48,6 +50,7 @@ SPACES: dict[str, Space] = {
             groups=euclidean.GROUPS,
             linear=True,
             unit_directions=True,
+            random_map=partial(random_maps.moved_cloud, random_maps.affine),
         ),
         Space(
             name="circular",
@@ -58,6 +61,7 @@ SPACES: dict[str, Space] = {
             groups=circular.GROUPS,
             phi=circular.phi,
             place=circular.place,
+            random_map=partial(random_maps.moved_cloud, random_maps.similarity),
         ),
         Space(
             name="rotation",
@@ -67,6 +71,8 @@ SPACES: dict[str, Space] = {
             group="rotations from the left and from the right, inversion",
             phi=rotation.phi,
             unit_directions=True,
+            # Unit quaternions are turned from both sides by the rotations of R^4, and inverted by a reflection.
+            random_map=partial(random_maps.moved_cloud, random_maps.orthogonal),
         ),
         Space(
             name="sphere_vertical",
@@ -84,6 +90,7 @@ SPACES: dict[str, Space] = {
             directions=sets.sphere,
             group="rotations and reflections of the sphere",
             unit_directions=True,
+            random_map=partial(random_maps.moved_cloud, random_maps.orthogonal),
         ),
         Space(
             name="hyperbolic_horospherical",

@@ -49,6 +49,11 @@ class Space:
     groups: Mapping[str | None, str] = field(default_factory=dict)
     random_map: Callable[[Any, np.random.Generator], Any] | None = None
 
+    @property
+    def slicing(self) -> tuple[Any, ...]:
+        """What of a space decides features, once the directions are known."""
+        return self.name, self.check, self.phi, self.place, self.densities, self.linear
+
     def slices(
         self, batch: Batch, directions: Array, n_radii: int | Literal["auto"] = "auto", mirrored: bool = False
     ) -> Slices:
