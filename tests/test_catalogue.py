@@ -17,7 +17,7 @@ from nrcdt.catalogue.clusters import clusters
 from nrcdt.catalogue.dates import years
 from nrcdt.catalogue.importers import Entry, listed
 from nrcdt.catalogue.index import Index
-from nrcdt.catalogue.intake import BLOCKS, SETTINGS, Settings
+from nrcdt.catalogue.intake import PLAN, SETTINGS, Settings
 from nrcdt.catalogue.model import Filter
 from nrcdt.catalogue.ranking import Search, query_of_mark
 from nrcdt.catalogue.store import Store
@@ -44,7 +44,7 @@ def test_marks_come_out_as_they_went_in(catalogue):
     assert (mark.motif, mark.date, mark.place, mark.polarity) == ("anchor", "1450-62", "Basel", "dark")
     assert catalogue.mark(mark.uid) == mark
     assert catalogue.find(mark.uid[:6]) == mark
-    assert catalogue.vector(mark.uid).shape == (sum(BLOCKS),)
+    assert catalogue.vector(mark.uid).shape == (PLAN.n_features,)
     assert catalogue.picture(mark.uid, "preview").startswith(b"\xff\xd8")
     assert catalogue.picture(mark.uid, "original") is None
     assert mark.size_mm is None
@@ -191,7 +191,7 @@ def test_judgements(catalogue):
 def test_neighbours_are_the_exact_ones(catalogue):
     index = Index(catalogue)
     held = index.held()
-    for n, block in enumerate(np.split(held.vectors, np.cumsum(BLOCKS)[:-1], axis=1)):
+    for n, block in enumerate(np.split(held.vectors, np.cumsum(PLAN.block_sizes)[:-1], axis=1)):
         assert np.mean(np.sum(block**2, axis=1)) == pytest.approx(1, rel=1e-5), n
     features = catalogue.vector(catalogue.marks()[3].uid)
     found = index.nearest(features, 5)
@@ -216,7 +216,7 @@ def test_the_index_follows_the_catalogue_but_not_judgements(catalogue, tmp_path)
 
 def test_an_empty_catalogue_has_no_neighbours(tmp_path):
     with Store(tmp_path / "empty.db", create=True) as catalogue:
-        assert len(Index(catalogue).nearest(np.zeros(sum(BLOCKS), np.float32), 3).ids) == 0
+        assert len(Index(catalogue).nearest(np.zeros(PLAN.n_features, np.float32), 3).ids) == 0
 
 
 def test_copies_of_a_mark_form_groups(catalogue):
@@ -604,3 +604,11 @@ def test_a_full_disk_loses_nothing(catalogue, tmp_path):
     assert list(maintenance.verify(catalogue)) == []
     put_all(catalogue, more)
     assert len(catalogue) == 16
+
+
+def test_a_catalogue_that_does_not_name_its_plan_has_the_first_one(catalogue):
+    catalogue.set_about("settings", {name: value for name, value in SETTINGS.items() if name != "plan"})
+    catalogue.check_settings()
+    catalogue.set_about("settings", SETTINGS | {"plan": "0" * 32})
+    with pytest.raises(ValueError, match="the catalogue must be made with the settings of this nrcdt"):
+        catalogue.check_settings()

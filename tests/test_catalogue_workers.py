@@ -19,7 +19,7 @@ from PIL import Image
 from fuzz_pictures import fuzz
 from nrcdt.catalogue import intake as preparing
 from nrcdt.catalogue import workers as working
-from nrcdt.catalogue.intake import BLOCKS, SETTINGS, Settings, check_settings, cut_mark, erased, features, prepare
+from nrcdt.catalogue.intake import PLAN, SETTINGS, Settings, check_settings, cut_mark, erased, features, prepare
 from nrcdt.catalogue.workers import Workers, pack, read_bytes, unpack
 from nrcdt.datasets import watermarks
 from nrcdt.ink import Ink
@@ -78,7 +78,7 @@ def test_everything_is_kept_of_a_clean_drawing():
     np.testing.assert_array_equal(found.mark, np.pad(np.where(paper() == 30, 255, 0)[20:60, 30:70], 1))
     assert found.to_mark == (1, -29, -19)
     assert found.polarity == "dark"
-    assert found.features.shape == (sum(BLOCKS),)
+    assert found.features.shape == (PLAN.n_features,)
     assert found.features.dtype == np.float32
     with Image.open(io.BytesIO(found.preview)) as preview:
         assert (preview.format, preview.mode, preview.size) == ("JPEG", "L", (120, 90))

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..scales import BlockScales
 from ..slices import Array
-from .intake import BLOCKS
+from .intake import PLAN
 from .model import Filter
 from .store import Store
 
@@ -58,7 +59,7 @@ class Index:
 
     def _load(self, generation: int) -> _Held:
         self.catalogue.check_settings()
-        size = sum(BLOCKS)
+        size = PLAN.n_features
         ids, vectors = np.empty(len(self.catalogue), np.int64), np.empty((len(self.catalogue), size), np.float32)
         n, after = 0, 0
         while n < len(ids):
@@ -98,11 +99,8 @@ class Index:
 
 
 def _scales(vectors: Array) -> Array:
-    """Root mean square length of every block, repeated for its features; 1 where there is nothing."""
-    squares = np.zeros(len(BLOCKS))
-    bounds = np.cumsum((0, *BLOCKS))
+    """Root mean square length of every block, repeated for its features."""
+    scales = BlockScales(PLAN.block_sizes)
     for start in range(0, len(vectors), CHUNK):
-        rows = vectors[start : start + CHUNK]
-        squares += [np.vdot(part, part) for part in np.split(rows, bounds[1:-1], axis=1)]
-    lengths = np.sqrt(squares / max(len(vectors), 1))
-    return np.repeat(np.where(lengths > 0, lengths, 1), BLOCKS).astype(np.float32)
+        scales.partial_fit(vectors[start : start + CHUNK])
+    return np.repeat(scales.scales_ * np.sqrt(PLAN.block_sizes), PLAN.block_sizes).astype(np.float32)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -29,17 +28,19 @@ MAX_DISCS = 10_000
 # In a clean drawing what is fainter than this share of the ink is dirt of the scanner or of JPEG.
 FAINT = 0.1
 
-# All that features depend on. Frequency 0 is nearly the same for all marks, and those beyond 8 tell drawings apart
-# rather than motifs.
+# Frequency 0 is nearly the same for all marks, and those beyond 8 tell drawings apart rather than motifs.
+PLAN = Plan.resolve(frame="whitened", n_directions=64, n_quantiles=32, aggregate=["tv", spectrum(8, lowest=1)])
+# What a catalogue notes of its features, to be read by people; the digest is what guards it against a mixture.
 SETTINGS: dict[str, Any] = {
-    "frame": "whitened",
-    "n_directions": 64,
-    "n_quantiles": 32,
-    "aggregate": ["tv", "spectrum"],
+    "frame": PLAN.frame,
+    "n_directions": len(PLAN.directions),
+    "n_quantiles": len(PLAN.levels.values),
+    "aggregate": [block.aggregation.name for block in PLAN.blocks],
     "frequencies": [1, 8],
+    "plan": PLAN.digest,
 }
-# Lengths of the blocks of features, which the index weighs against each other.
-BLOCKS = (SETTINGS["n_quantiles"], 8 * SETTINGS["n_quantiles"])
+# The plan of catalogues that do not name theirs yet.
+FIRST_PLAN = "27470a8cb16d1a5e1143fb5323a5af8e"
 
 
 class Settings(NamedTuple):
@@ -323,7 +324,7 @@ def features(mark: Array) -> Array:
 
     Returns
     -------
-    array of shape (p,), float32, block after block (`BLOCKS`), not scaled to one another
+    array of shape (p,), float32, block after block, not scaled to one another
 
     Examples
     --------
@@ -332,10 +333,4 @@ def features(mark: Array) -> Array:
     >>> a.shape, bool(np.abs(a - b).max() < 1e-5)
     ((288,), True)
     """
-    return np.asarray(_plan().features(pack([mark.astype(np.float64)]))[0], dtype=np.float32)
-
-
-@lru_cache(maxsize=1)
-def _plan() -> Plan:
-    sizes = {name: SETTINGS[name] for name in ("frame", "n_directions", "n_quantiles")}
-    return Plan.resolve(aggregate=["tv", spectrum(8, lowest=1)], **sizes)
+    return np.asarray(PLAN.features(pack([mark.astype(np.float64)]))[0], dtype=np.float32)

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..whole_files import whole_file, write_whole
 from .database import plain_errors
 from .export_rows import FORMATS, Row, mark_rows
-from .intake import BLOCKS, Settings
+from .intake import PLAN, Settings
 from .model import METADATA, Filter, Mark
 from .ranking import read_ink
 from .store import Judgement, Store
@@ -139,8 +139,8 @@ def _fault(catalogue: Store, mark: Mark) -> str:
     if ink.shape != (mark.mark_height, mark.mark_width) or not ink.any():
         return f"the ink must have {mark.mark_height} x {mark.mark_width} pixels, some of them inked; got {ink.shape}"
     size = len(vector) / np.float32().nbytes
-    if size != sum(BLOCKS) or not np.isfinite(np.frombuffer(vector, np.float32)).all():
-        return f"the features must be {sum(BLOCKS)} finite numbers; got {size:g}"
+    if size != PLAN.n_features or not np.isfinite(np.frombuffer(vector, np.float32)).all():
+        return f"the features must be {PLAN.n_features} finite numbers; got {size:g}"
     return ""
 
 

@@ -11,7 +11,7 @@ from .. import __version__
 from ..errors import InputError
 from ..slices import Array
 from .database import Database, now
-from .intake import BLOCKS, SETTINGS
+from .intake import FIRST_PLAN, PLAN, SETTINGS
 from .model import COLUMNS, METADATA, VERDICTS, Filter, Mark, from_row, searched, to_row
 from .units import read_resolution
 
@@ -63,7 +63,7 @@ class Store(Database):
     def check_settings(self) -> None:
         """Refuse to mix features of different settings."""
         stored = self.about("settings")
-        if stored != SETTINGS:
+        if {"plan": FIRST_PLAN} | stored != SETTINGS:
             raise InputError(
                 "the catalogue",
                 f"be made with the settings of this nrcdt, {SETTINGS}",
@@ -167,10 +167,10 @@ class Store(Database):
         for number, vector in rows:
             self._check_features(number, vector)
         vectors = np.frombuffer(b"".join(vector for _, vector in rows), np.float32)
-        return np.array([n for n, _ in rows], np.int64), vectors.reshape(len(rows), sum(BLOCKS))
+        return np.array([n for n, _ in rows], np.int64), vectors.reshape(len(rows), PLAN.n_features)
 
     def _check_features(self, number: int, vector: bytes) -> None:
-        size = sum(BLOCKS)
+        size = PLAN.n_features
         if len(vector) != np.float32().nbytes * size:
             self.check_settings()
             (mark,) = self.numbered([number])
