@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread, current_thread
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -39,54 +39,68 @@ def map_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads
     return map(work, list(items)) if n_threads == 1 else _map_threads(work, items, n_threads)
 
 
-def _map_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    # Plain queues: one that Ctrl-C interrupts is not left locked, as an executor is, which then waits for ever.
-    todo: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
-    done: SimpleQueue[tuple[int, tuple[Any, BaseException | None]]] = SimpleQueue()
-    failed: list[int] = []
-    caller = current_thread()
+class _Shared(Generic[Item]):
+    """Work that threads share: what is to be done, and what has been done.
 
-    def attempt(index: int, item: Item) -> None:
-        if index > min(failed, default=index):
-            return  # nobody will ask for it
+    Plain queues: one that Ctrl-C interrupts is not left locked, as an executor is, which then waits for ever.
+    """
+
+    def __init__(self, work: Callable[[Item], Any]) -> None:
+        self.work, self.caller = work, current_thread()
+        self.todo: SimpleQueue[tuple[int, Item] | None] = SimpleQueue()
+        self.done: SimpleQueue[tuple[int, tuple[Any, BaseException | None]]] = SimpleQueue()
+        self.failed: list[int] = []
+
+    def attempt(self, index: int, item: Item) -> None:
+        """Do one item, unless an earlier one has failed: then nobody will ask for it."""
+        if index > min(self.failed, default=index):
+            return
         outcome: tuple[Any, BaseException | None]
         try:
-            outcome = work(item), None
+            outcome = self.work(item), None
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and current_thread() is caller:
+            if isinstance(error, KeyboardInterrupt) and current_thread() is self.caller:
                 raise
-            failed.append(index)
+            self.failed.append(index)
             outcome = None, error
-        done.put((index, outcome))
+        self.done.put((index, outcome))
 
-    def help_out() -> None:
-        while task := todo.get():
-            attempt(*task)
-        todo.put(None)  # for the next one
+    def help_out(self) -> None:
+        """Do items until there are no more."""
+        while task := self.todo.get():
+            self.attempt(*task)
+        self.todo.put(None)  # for the next one
 
-    helpers = [Thread(target=help_out, daemon=True) for _ in range(n_threads - 1)]
-    outcomes: dict[int, tuple[Any, BaseException | None]] = {}
+    def results(self, n_items: int) -> Iterator[Any]:
+        """Yield results in order; while one is missing, the calling thread takes part."""
+        outcomes: dict[int, tuple[Any, BaseException | None]] = {}
+        for wanted in range(n_items):
+            while wanted not in outcomes:
+                if self.done.empty():
+                    with suppress(Empty):
+                        if task := self.todo.get_nowait():
+                            self.attempt(*task)
+                outcomes.update([self.done.get()])
+            result, error = outcomes.pop(wanted)
+            if error is not None:
+                raise error
+            yield result
+
+
+def _map_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+    shared = _Shared(work)
+    helpers = [Thread(target=shared.help_out, daemon=True) for _ in range(n_threads - 1)]
     try:
         for helper in helpers:
             helper.start()
         n_items = 0
         for item in items:
-            todo.put((n_items, item))
+            shared.todo.put((n_items, item))
             n_items += 1
-        for wanted in range(n_items):
-            while wanted not in outcomes:
-                if done.empty():
-                    with suppress(Empty):
-                        if task := todo.get_nowait():
-                            attempt(*task)
-                outcomes.update([done.get()])
-            result, error = outcomes.pop(wanted)
-            if error is not None:
-                raise error
-            yield result
+        yield from shared.results(n_items)
     finally:
-        failed.append(-1)
-        todo.put(None)
+        shared.failed.append(-1)
+        shared.todo.put(None)
         for helper in helpers:
             if helper.is_alive():
                 helper.join()

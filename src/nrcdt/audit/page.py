@@ -8,6 +8,7 @@ from typing import Any
 
 from ..pages import Table, claim_folder, render
 from ..pages.pictures import figure_address, new_figure
+from ..spaces import find_space
 from ..whole_files import write_whole
 from .search import MIXED_UP, SIZES, Audit, Pair, Trial
 
@@ -70,7 +71,7 @@ def outcome(audit: Audit) -> str:
         return f"With the recommended sizes, {fresh}; the target was {audit.target:g}."
     else:
         said = f"The target of {audit.target:g} was reached, but not again on fresh maps. With this size, {fresh}."
-    linear = audit.space in ("image", "euclidean")
+    linear = find_space(audit.space).linear
     return f"{said} {BETTER}" if linear and audit.settings["frame"] == "fixed" else said
 
 
