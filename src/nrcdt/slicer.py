@@ -70,7 +70,7 @@ class Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _images(self, rows: Array, reset: bool) -> Array:
         """Give rows their two dimensions back: those of the images seen in fit, else as `image_shape` says."""
-        shape = None if reset or "n_features_in_" in vars(self) else self.image_shape_
+        shape = None if reset else self.image_shape_
         if shape is None:
             return images_from_rows(rows, self.image_shape)
         if rows.shape[1] != shape[0] * shape[1]:
