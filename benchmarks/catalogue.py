@@ -62,7 +62,6 @@ def ask(client, data):
 def through_the_server(path, data, repeats):
     import httpx  # the documentation makes tables with this file, and does without
 
-    
     with served(path) as address:
         headers = {"Origin": address.rstrip("/")}
         with httpx.Client(base_url=address, headers=headers, timeout=300) as client:
