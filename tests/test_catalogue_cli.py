@@ -66,6 +66,7 @@ def test_a_query_finds_the_mark_and_says_so(path, tmp_path):
     assert hits[0]["overlap"] > 0.85 > hits[2]["overlap"]
 
 
+@pytest.mark.slow
 def test_a_stranger_is_called_one(path, tmp_path):
     rng = np.random.default_rng(3)
     scribble = np.zeros((96, 96))
@@ -226,6 +227,7 @@ def test_a_wrong_source_leaves_no_catalogue(tmp_path, source, message):
     assert not (tmp_path / "new.db").exists()
 
 
+@pytest.mark.slow
 def test_a_picture_by_itself_and_a_part_of_it(folder, tmp_path):
     picture = folder / "scans" / "crown" / "crown-0.png"
     result = run("add", tmp_path / "one.db", picture, "--drawing", "--jobs", 1, "--crop", 0, 0, 96, 60)
@@ -311,6 +313,7 @@ def test_registration_brings_the_identical_mark_to_the_front(path):
             assert all(hit.registration is None for hit in few[5:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("factor", "same"), [(1.0, True), (1.5, False)])
 def test_the_size_on_paper_tells_identical_from_similar(tmp_path, factor, same):
     pairs = catalogues.marks(12, 1, size=96)

@@ -104,6 +104,7 @@ def test_relatives_and_ink_of_a_mark(catalogue):
     np.testing.assert_array_equal(catalogue.ink(catalogue.store.find(name)), answer.ink)
 
 
+@pytest.mark.slow
 def test_pictures_without_a_file_are_added_once_and_keep_what_people_wrote(catalogue):
     name = PAIRS[0][0]
     mark = catalogue.store.find(name)
@@ -114,6 +115,7 @@ def test_pictures_without_a_file_are_added_once_and_keep_what_people_wrote(catal
     assert catalogue.store.mark(mark.uid).note == "torn"
 
 
+@pytest.mark.slow
 def test_folders_and_lists_of_paths(tmp_path):
     scans = catalogues.write_folder(tmp_path / "scans", PAIRS[:4])
     steps = []
@@ -144,6 +146,7 @@ def test_nothing_is_made_by_mistake(tmp_path):
     assert not (tmp_path / "typo.db").exists()
 
 
+@pytest.mark.slow
 def test_the_package_is_light():
     code = "import sys, nrcdt.catalogue; print({'numpy', 'sqlite3', 'scipy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"

@@ -97,6 +97,7 @@ def test_hits_that_were_not_registered_have_no_score(catalogue):
     assert [hit.score is None for hit in hits] == [False] * 5 + [True] * 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -114,12 +115,14 @@ def test_what_cannot_be_searched_is_named(path, picture, options, message):
     assert message in " ".join(result.output.split())
 
 
+@pytest.mark.slow
 def test_ids_are_whole_on_a_narrow_terminal(path, picture, catalogue):
     result = run("query", path, picture, "--drawing", "-n", 3)
     assert result.exit_code == 0, result.output
     assert sum(mark.uid[:8] in result.output for mark in catalogue.marks()) == 3
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_shows_fewer_columns_and_says_so(path, picture, catalogue):
     uid = catalogue.marks()[0].uid
     catalogue.edit(uid, {"reference": "Archive of a long name, volume 17, folio 203", "place": "Fabriano"})

@@ -354,6 +354,7 @@ with Workers(1) as workers:
 """
 
 
+@pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_workers_end_with_their_parent(end, drawings):
@@ -412,6 +413,7 @@ def test_answers_are_not_believed(drawings):
         unpack({**header, "values": header["values"] | {"more": 1}}, body)
 
 
+@pytest.mark.slow
 def test_a_worker_that_talks_nonsense_is_replaced(workers, drawings, monkeypatch):
     monkeypatch.setattr(working, "unpack", lambda header, body: int("nonsense"))
     before = set(workers._all)

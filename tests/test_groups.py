@@ -108,6 +108,7 @@ def test_stated_groups_of_images_and_signals(rng, space, normalize, aggregate):
         assert change([sample, *outside], space, **how) > max(0.02, 5 * unchanged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
 @pytest.mark.parametrize("aggregate", [name for name in AGGREGATIONS if AGGREGATIONS[name].needs == "any"])
 def test_stated_group_of_rotations(rng, normalize, aggregate):

@@ -209,6 +209,7 @@ def test_a_scale_bar_is_cut_and_measured(drawings, ticks):
     assert twice.bar == pytest.approx(144, abs=6)
 
 
+@pytest.mark.slow
 def test_drawings_have_no_scale_bar(drawings):
     assert {find_ink(picture).bar for picture in photograph(drawings, "all", random_state=8)} == {None}
 

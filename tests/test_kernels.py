@@ -125,6 +125,7 @@ def test_shadow_quantiles_close_to_an_axis(rng, n_radii):
     np.testing.assert_allclose(fast, slow, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_where_nothing_may_be_cached_kernels_still_compile(tmp_path):
     """Without a folder of its own numba refuses to compile what asks for a cache."""
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}

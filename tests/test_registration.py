@@ -106,6 +106,7 @@ def test_without_reflections_none_come_back():
         assert found.overlap < 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", ["image", "euclidean"])
 @pytest.mark.parametrize("refine", [False, True])
 @pytest.mark.parametrize("seed", [1, 3])
@@ -189,6 +190,7 @@ def test_without_reflections_in_space(rng):
     assert found.residual > 0.01
 
 
+@pytest.mark.slow
 def test_two_samples_of_one_surface(rng):
     def surface(n):
         points = rng.normal(size=(n, 3))

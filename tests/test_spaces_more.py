@@ -130,6 +130,7 @@ def change(sets, space, n, normalize, aggregations=("max",)):
     return np.array(changes) * model.scales_ / model.scales_.max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
 @pytest.mark.parametrize("space", CASES)
 def test_stated_groups(rng, space, normalize):

@@ -460,6 +460,7 @@ def test_rotation_features_ignore_the_group(rng, move, aggregate):
     assert_converges(errors, 0.05, factor=1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregate", [name for name in AFFINE if name != "tv"])
 def test_rotation_classes_are_separable_and_collapse(rng, aggregate):
     """Two sets, each turned from both sides and inverted at random."""
