@@ -73,7 +73,7 @@ class PixelDensity:
         directions, n_directions = self._seen(levels)
         out = np.empty((len(self.images), n_directions, len(levels.values)), float_type(self.images.dtype))
         invert = kernel(self.kind, "quantiles", self.images)
-        for image, seen, row in zip(self.images, _for_each(directions, len(out)), out, strict=True):
+        for image, seen, row in zip(self.images, one_per_sample(directions, len(out)), out, strict=True):
             invert(floats(image), seen, self.pixel, self.n_strips, levels.values, row)
         return out
 
@@ -85,7 +85,7 @@ class PixelDensity:
         means, variances = np.empty((2, len(self.images), n_directions))
         fuse = kernel(self.kind, "extremes", self.images)
         settings = (self.pixel, self.n_strips, levels.values, levels.weights)
-        for i, seen in enumerate(_for_each(directions, len(out))):
+        for i, seen in enumerate(one_per_sample(directions, len(out))):
             image = self.images[i] if self.images.dtype == np.uint8 else floats(self.images[i])
             fuse(image, seen, *settings, means[i], variances[i], out[i])
         return Extremes(out, means, variances)
@@ -154,7 +154,7 @@ class Projection:
         out = np.empty((len(self.clouds), self.directions.shape[1], len(levels.values)), dtype)
         invert = kernel(self.kind, "quantiles", self.clouds.points)
         directions = np.ascontiguousarray(self.directions, dtype)
-        for i, seen in enumerate(_for_each(directions, len(out))):
+        for i, seen in enumerate(one_per_sample(directions, len(out))):
             points, weights = self.clouds[i]
             invert(np.ascontiguousarray(points.T), seen, _wide(weights), levels.values, out[i])
         return out
@@ -181,7 +181,7 @@ class PhiValues:
         dtype = self.clouds.points.dtype
         out = np.empty((len(self.clouds), self.directions.shape[1], len(levels.values)), dtype)
         invert = kernel(self.kind, "quantiles", self.clouds.points)
-        for i, seen in enumerate(_for_each(self.directions, len(out))):
+        for i, seen in enumerate(one_per_sample(self.directions, len(out))):
             points, weights = self.clouds[i]
             try:
                 values = _checked_values(self.phi(points, seen), (len(seen), len(points)), dtype)
@@ -196,8 +196,8 @@ class PhiValues:
 Slices = PixelDensity | StripDensity | Projection | PhiValues
 
 
-def _for_each(directions: Array, n_samples: int) -> Iterator[Array]:
-    """Return the directions of every sample, one after the other."""
+def one_per_sample(directions: Array, n_samples: int) -> Iterator[Array]:
+    """Return the directions of every sample, one after the other; one set may serve all."""
     return iter(directions) if len(directions) == n_samples else iter([directions[0]] * n_samples)
 
 
