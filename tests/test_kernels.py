@@ -22,7 +22,8 @@ def image_of(rng, shape, ink=0.6):
 
 def test_the_backends_have_the_same_functions():
     for name in cpu.__all__:
-        fast, slow = getattr(cpu, name).py_func, getattr(reference, name)
+        fast, slow = getattr(cpu, name), getattr(reference, name)
+        fast = getattr(fast, "py_func", fast)
         assert list(inspect.signature(fast).parameters) == list(inspect.signature(slow).parameters)
 
 

@@ -38,6 +38,9 @@ from .vectors import (
     store_block,
 )
 
+# Up to about 450 values in double and 900 in single precision a plain sort in place is faster: measured in the plane
+# and in space, for 64 and 256 directions and quantiles. With weights the buckets win from the start.
+FEW_BYTES = 3600
 BIG_BUCKET = 1 + 2 * ROUNDS
 BUCKETS_PER_VALUE = 0.75
 SAMPLE = 256
@@ -380,10 +383,32 @@ def _quantiles(clouds, directions, weights, levels, out):
 
 
 @njit(cache=True, nogil=True)
+def _project_all(points, directions):
+    values = np.empty((directions.shape[0], points.shape[1]), points.dtype)
+    for k in range(directions.shape[0]):
+        _project(points, directions[k], values[k])
+    return values
+
+
+def _is_small(n, weights, out):
+    """Tell whether there are so few values that NumPy sorts them faster, which holds whatever the directions."""
+    return weights.shape[0] == 0 and n * out.itemsize <= FEW_BYTES
+
+
+def _pick_sorted(values, levels, out):
+    values.sort(axis=1)
+    n = values.shape[1]
+    ranks = np.minimum((levels * n * (1.0 + STEP_TOLERANCE)).astype(np.intp), n - 1)
+    return np.take(values, ranks, axis=1, out=out, mode="clip")
+
+
 def step_quantiles(values, weights, levels, out):
+    if _is_small(values.shape[1], weights, out):
+        return _pick_sorted(values.copy(), levels, out)
     return _quantiles(values[:, np.newaxis], np.ones((values.shape[0], 1), values.dtype), weights, levels, out)
 
 
-@njit(cache=True, nogil=True)
 def projected_quantiles(points, directions, weights, levels, out):
+    if _is_small(points.shape[1], weights, out):
+        return _pick_sorted(_project_all(points, directions), levels, out)
     return _quantiles(points[np.newaxis], directions, weights, levels, out)
