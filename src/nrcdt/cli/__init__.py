@@ -6,9 +6,9 @@ import sys
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
+from runpy import run_path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,8 +17,8 @@ import nrcdt
 
 from ..errors import InputError
 from . import catalogue, searching
-from .batches import KeptWork, Work, gather, one_kind, reader, space_for, walk
-from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, say, show_table
+from .batches import Work, gather, one_kind, reader, space_for, walk
+from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, say, show_table, storable
 from .options import File
 from .progress import progress_bar
 
@@ -31,13 +31,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=nrcdt.__doc__
 app.add_typer(catalogue.app, name="catalogue")
 
 
-class Ink(StrEnum):
-    """What of a picture is ink: a side of the paper level, or what is left once it is cleaned."""
-
-    auto = "auto"
-    dark = "dark"
-    light = "light"
-    photograph = "photograph"
+# What of a picture is ink: a side of the paper level, or what is left once it is cleaned.
+Ink = StrEnum("Ink", ["auto", "dark", "light", "photograph"])
 
 
 def _check_jobs(jobs: int) -> int:
@@ -155,21 +150,20 @@ def features(
         files, n_wrong = gather(paths)
         files = [path for path in files if path.resolve() != out.resolve()]  # an older table in the same folder
         kind = one_kind(files)
-        chosen_space = space_for(kind, space)
-        chosen = _chosen(aggregate, frame)
+        chosen = space_for(kind, space), _chosen(aggregate, frame)
         names: dict[str, Any] = {name or "none": name for name in NORMALIZATIONS}
         check_choice("--normalize", [normalize], names)
         settings: dict[str, Any] = {"n_directions": directions, "n_quantiles": quantiles, "frame": frame}
         settings |= {"normalize": names[normalize], "trim": trim}
-        work = Work(chosen_space, chosen, settings, jobs)
+        work = Work(*chosen, settings, jobs)
         walk(files, work, reader(kind, ink.value, surface))
-        if work.names and work.plan is not None:
-            write_features(out, work.names, work.plan.feature_names, work.features())
-    n_failed = n_wrong + len(files) - len(work.names)
-    place = f" to {out}" if work.names else ""
-    say(f"{len(work.names)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")
+        if work.paths and work.plan is not None:
+            write_features(out, list(map(storable, work.paths)), work.plan.feature_names, work.features())
+    n_failed = n_wrong + len(files) - len(work.paths)
+    place = f" to {out}" if work.paths else ""
+    say(f"{len(work.paths)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")
     if n_failed:
-        raise typer.Exit(SOME_FAILED if work.names else NOTHING_WRITTEN)
+        raise typer.Exit(SOME_FAILED if work.paths else NOTHING_WRITTEN)
 
 
 @app.command()
@@ -201,7 +195,7 @@ def audit(
         files, n_wrong = gather(paths)
         kind = one_kind(files)
         how = {"frame": frame}
-        work = KeptWork(space_for(kind, space), _chosen(aggregate, frame), how, jobs)
+        work = Work(space_for(kind, space), _chosen(aggregate, frame), how, jobs, keep=True)
         check_folder(out)
         walk(files, work, _cut_reader(reader(kind, ink.value, surface), kind))
         sizes = {"n_directions": directions, "n_quantiles": quantiles}
@@ -230,7 +224,7 @@ def _cut_reader(read: Callable[[Path], Any], kind: Kind) -> Callable[[Path], Any
     return (lambda path: ink_only(read(path))) if kind == "image" else read
 
 
-def _audit(work: KeptWork, paths: list[Path], **settings: Any) -> Any:
+def _audit(work: Work, paths: list[Path], **settings: Any) -> Any:
     from ..audit import audit as run
     from ..audit.files import class_names
 
@@ -255,8 +249,9 @@ def bench(
     """Measure speed on this machine, against other programs where they are installed."""
     with one_red_line():
         _folder(out, "--out")
-        benchmarks = _load_benchmarks()
-    benchmarks.main(out, quick)
+        script = _benchmark_script()
+    sys.path.insert(0, str(script.parent))  # as if it were run as a script, so that it finds its neighbours
+    run_path(str(script))["main"](out, quick)
 
 
 @app.command()
@@ -344,19 +339,13 @@ def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> int:
     return 0 if wanted_share_holds(cells) and not any(result.failed for result in results) else SOME_FAILED
 
 
-def _load_benchmarks() -> ModuleType:
+def _benchmark_script() -> Path:
+    """Return the script that is shipped with the package, or the one of the checkout around it."""
     package = Path(nrcdt.__file__).parent
-    script = next((one for folder in (package, package.parents[1]) if (one := folder / BENCHMARKS).is_file()), None)
-    spec = spec_from_file_location("nrcdt_benchmarks", script) if script else None
-    if script is None or spec is None or spec.loader is None:
-        raise InputError(
-            "the benchmarks",
-            f"lie in {package / BENCHMARKS.parent} or in a checkout of the project",
-            "neither",
-            "Clone the repository and install it with pip install -e '.[bench]'.",
-        )
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
-    sys.path.insert(0, str(script.parent))  # as if it were run as a script, so that it finds its neighbours
-    spec.loader.exec_module(module)
-    return module
+    scripts = [folder / BENCHMARKS for folder in (package, package.parents[1])]
+    for script in scripts:
+        if script.is_file():
+            return script
+    place = f"lie in {scripts[0].parent} or in a checkout of the project"
+    remedy = "Clone the repository and install it with pip install -e '.[bench]'."
+    raise InputError("the benchmarks", place, "neither", remedy)

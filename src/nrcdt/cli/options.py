@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     from ..catalogue.store import Store
 
 
-class Polarity(StrEnum):
-    """Which side of the paper is ink."""
-
-    auto = "auto"
-    dark = "dark"
-    light = "light"
-
+Polarity = StrEnum("Polarity", ["auto", "dark", "light"])
 
 File = Annotated[Path, typer.Argument(metavar="CATALOGUE", help="The file of the catalogue.")]
 MarkName = Annotated[
