@@ -42,14 +42,8 @@ def choose(request: Request) -> Response:
     return see_other(f"/compare/{a}/{b}")
 
 
-def compare(request: Request) -> Response:
-    """Show two marks beside and over each other."""
-    return _compare(request)
-
-
-def _compare(
-    request: Request, note: str | None = None, sentence: str = "", confirm: str = "", status: int = 200
-) -> Response:
+def compare(request: Request, note: str | None = None, sentence: str = "", confirm: str = "") -> Response:
+    """Show two marks beside and over each other, and what is wrong with a judgement, or must be confirmed."""
     session = session_of(request)
     a, b = _sides(request)
     found = session.registration(a, b)
@@ -58,7 +52,7 @@ def _compare(
     return page(
         request,
         "compare.html",
-        status,
+        REFUSED if sentence or confirm else 200,
         a=a,
         b=b,
         found=found,
@@ -123,13 +117,12 @@ def layer(request: Request) -> Response:
     session = session_of(request)
     a, b = _sides(request)
     laid = sheet(a.ink, b.ink, session.registration(a, b).matrix, THUMB if kind == "thumb.png" else SIZE)
-    if kind == "a.png":
-        return picture(tinted(moved(a.ink, laid.first, laid.shape), FIRST), "image/png")
-    second = moved(b.ink, laid.second, laid.shape)
     if kind == "b.png":
-        return picture(tinted(second, SECOND), "image/png")
-    reach = REACH * laid.second[0, 0]
-    return picture(difference(moved(a.ink, laid.first, laid.shape), second, reach), "image/png")
+        return picture(tinted(moved(b.ink, laid.second, laid.shape), SECOND))
+    first = moved(a.ink, laid.first, laid.shape)
+    if kind == "a.png":
+        return picture(tinted(first, FIRST))
+    return picture(difference(first, moved(b.ink, laid.second, laid.shape), REACH * laid.second[0, 0]))
 
 
 @form_view
@@ -140,9 +133,9 @@ def judge(request: Request, form: Values) -> Response:
     try:
         must_confirm = _judge(session_of(request), a, b, sure or wanted, note, bool(sure))
     except ValueError as error:
-        return _compare(request, note, str(error), status=REFUSED)
+        return compare(request, note, str(error))
     if must_confirm:
-        return _compare(request, note, confirm=wanted, status=REFUSED)
+        return compare(request, note, confirm=wanted)
     of_question = request.query_params.get("of")
     query = "?" + urlencode({"of": of_question}) if of_question else ""
     return see_other(f"/compare/{a}/{b}{query}")

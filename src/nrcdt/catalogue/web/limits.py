@@ -20,20 +20,13 @@ class QueryQueue:
 
     def __init__(self, n: int, n_waiting: int) -> None:
         self.most = n + n_waiting
-        self._inside = 0
-        self._turn = asyncio.Semaphore(n)
+        self._places, self._turn = asyncio.Semaphore(self.most), asyncio.Semaphore(n)
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[asyncio.Semaphore]:
         """Hold a place in the queue; the turn itself comes with the semaphore."""
-        if self._inside >= self.most:
-            raise HTTPException(
-                503,
-                f"at most {self.most} queries must run at once; got one more. Try again in a moment.",
-                {"Retry-After": "5"},
-            )
-        self._inside += 1
-        try:
+        if self._places.locked():
+            sentence = f"at most {self.most} queries must run at once; got one more. Try again in a moment."
+            raise HTTPException(503, sentence, {"Retry-After": "5"})
+        async with self._places:
             yield self._turn
-        finally:
-            self._inside -= 1

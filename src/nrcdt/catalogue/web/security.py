@@ -8,14 +8,14 @@ network.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from hashlib import sha256
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_UPLOAD = 64_000_000
@@ -45,42 +45,28 @@ class Guard:
     app : what to guard
     hosts : names under which the server may be addressed
     token : secret that a browser has to know; None for none
-    pages : makes a page from a template: the one that says no, and the one for a browser that has shown the token
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        hosts: Collection[str],
-        token: str | None,
-        pages: Callable[..., Response],
-    ) -> None:
-        self.app = app
-        self.hosts = {host.lower() for host in hosts}
-        self.token, self.pages = token, pages
+    def __init__(self, app: ASGIApp, hosts: Collection[str], token: str | None) -> None:
+        self.app, self.hosts, self.token = app, {host.lower() for host in hosts}, token
         # Cookies are shared by all ports of a machine, and several catalogues may be served.
         self.cookie = f"nrcdt_{sha256((token or '').encode()).hexdigest()[:8]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
+        """Hand a request on, let a browser in, or raise an HTTPException."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request, send = Request(scope), _with_headers(send)
+        request, answer = Request(scope), self.app
         limit = _limit(request)
-        try:
-            self._check_host(request)
-            _check_csrf(request)
-            if self._enters(request):
-                await self._entered()(scope, receive, send)
-                return
+        self._check_host(request)
+        _check_csrf(request)
+        if self._enters(request):
+            answer = self._entered(request)
+        else:
             self._check_token(request)
             await _check_length(request, limit, receive)
-        except HTTPException as refused:
-            page = self.pages("error.html", refused.status_code, sentence=refused.detail, code=refused.status_code)
-            await page(scope, receive, send)
-            return
-        await self.app(scope, _limited(receive, limit), send)
+        await answer(scope, _limited(receive, limit), _with_headers(send))
 
     def _check_host(self, request: Request) -> None:
         host = request.headers.get("host", "")
@@ -98,19 +84,18 @@ class Guard:
     def _same(self, shown: str) -> bool:
         return hmac.compare_digest(shown.encode(), (self.token or "").encode())
 
-    def _entered(self) -> Response:
-        response = self.pages("welcome.html")
+    def _entered(self, request: Request) -> Response:
+        response = HTMLResponse(request.app.state.templates.get_template("welcome.html").render())
         response.set_cookie(self.cookie, self.token or "", httponly=True, samesite="strict", path="/")
         return response
 
     def _check_token(self, request: Request) -> None:
-        if request.url.path.startswith("/static/"):  # part of the package, and the page that says no looks better
+        # What is static is part of the package, and the page that says no looks better.
+        if self.token is None or request.url.path.startswith("/static/"):
             return
-        if self.token is not None and not self._same(request.cookies.get(self.cookie, "")):
-            raise HTTPException(
-                401,
-                "the browser must know the token; got none or another. Open the link that was printed at the start.",
-            )
+        if not self._same(request.cookies.get(self.cookie, "")):
+            sentence = "the browser must know the token; got none or another."
+            raise HTTPException(401, f"{sentence} Open the link that was printed at the start.")
 
 
 def _check_csrf(request: Request) -> None:
