@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +20,6 @@ from .batches import Work, gather, one_kind, reader, space_for, walk
 from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, say, show_table, storable
 from .options import File
 from .progress import progress_bar
-
-if TYPE_CHECKING:
-    from ..files import Kind
 
 BENCHMARKS = Path("benchmarks", "run.py")
 
@@ -190,18 +186,23 @@ def audit(
     Exit code: 0 all files were audited, 1 some failed, 2 nothing was written.
     """
     with one_red_line():
-        from ..audit.page import check_folder, write
+        from ..audit import audit as run
+        from ..audit.files import class_names
+        from ..audit.page import check_folder, outcome, tables, write
 
         files, n_wrong = gather(paths)
         kind = one_kind(files)
-        how = {"frame": frame}
-        work = Work(space_for(kind, space), _chosen(aggregate, frame), how, jobs, keep=True)
+        work = Work(space_for(kind, space), _chosen(aggregate, frame), {"frame": frame}, jobs, keep=True)
         check_folder(out)
-        walk(files, work, _cut_reader(reader(kind, ink.value, surface), kind))
-        sizes = {"n_directions": directions, "n_quantiles": quantiles}
-        found = _audit(work, paths, n_samples=samples, random_state=seed, target=target, n_jobs=jobs, **how, **sizes)
+        walk(files, work, reader(kind, ink.value, surface, cut=True))
+        asked: dict[str, Any] = {"n_samples": samples, "target": target, "random_state": seed, "n_jobs": jobs}
+        asked |= {"n_directions": directions, "n_quantiles": quantiles, "frame": frame, "aggregate": work.aggregate}
+        with progress_bar("audit") as bar:
+            found = run(work.samples, class_names(work.paths, paths), work.space.name, progress=bar.show, **asked)
         page = write(found, out)
-    _show_audit(found, page)
+    for table in tables(found):
+        show_table(table)
+    say(f"{outcome(found)}\n{found.code}\nOpen {page} in a browser.")
     if n_wrong or len(work.paths) < len(files):
         raise typer.Exit(SOME_FAILED)
 
@@ -215,30 +216,6 @@ def _chosen(aggregate: list[str] | None, frame: str) -> str | list[str]:
     check_choice("--aggregate", chosen, AGGREGATIONS)
     check_choice("--frame", [frame], FRAMES)
     return chosen if len(chosen) > 1 else chosen[0]
-
-
-def _cut_reader(read: Callable[[Path], Any], kind: Kind) -> Callable[[Path], Any]:
-    """Cut pictures to their ink as soon as they are read, so that large scans do not pile up."""
-    from ..rasters import ink_only
-
-    return (lambda path: ink_only(read(path))) if kind == "image" else read
-
-
-def _audit(work: Work, paths: list[Path], **settings: Any) -> Any:
-    from ..audit import audit as run
-    from ..audit.files import class_names
-
-    settings["aggregate"] = work.aggregate
-    with progress_bar("audit") as bar:
-        return run(work.samples, class_names(work.paths, paths), work.space.name, progress=bar.show, **settings)
-
-
-def _show_audit(found: Any, page: Path) -> None:
-    from ..audit.page import outcome, tables
-
-    for table in tables(found):
-        show_table(table)
-    say(f"{outcome(found)}\n{found.code}\nOpen {page} in a browser.")
 
 
 @app.command()

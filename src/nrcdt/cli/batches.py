@@ -72,19 +72,26 @@ def space_for(kind: Kind, space: str | None) -> str:
     return space
 
 
-def reader(kind: Kind, ink: str, surface: int | None) -> Callable[[Path], Any]:
-    """Return what reads files of a kind, or refuse options that are for others."""
+def reader(kind: Kind, ink: str, surface: int | None, *, cut: bool = False) -> Callable[[Path], Any]:
+    """Return what reads files of a kind, or refuse options that are for others.
+
+    Pictures may be cut to their ink as soon as they are read, so that large scans do not pile up.
+    """
     from ..files import read_cloud, read_image, read_mesh, read_picture
     from ..ink import find_ink
+    from ..rasters import ink_only
 
     if ink != "auto" and kind != "image":
         raise InputError("--ink", f"be left out for files of kind {kind}", ink, "It is for pictures.")
     if surface is not None and kind != "mesh":
         raise InputError("--surface", f"be left out for files of kind {kind}", surface, "It is for meshes.")
-    if kind == "image":
+
+    def read_ink(path: Path) -> Array:
         cleaned = ink == "photograph"
-        return lambda path: find_ink(read_picture(path)[0]).image if cleaned else _with_ink(read_image(path, ink), ink)
-    return read_cloud if kind == "cloud" else lambda path: read_mesh(path, surface)
+        image = find_ink(read_picture(path)[0]).image if cleaned else _with_ink(read_image(path, ink), ink)
+        return ink_only(image) if cut else image
+
+    return {"image": read_ink, "cloud": read_cloud, "mesh": lambda path: read_mesh(path, surface)}[kind]
 
 
 def _with_ink(image: Array, ink: str) -> Array:
