@@ -11,6 +11,7 @@ from runpy import run_path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 import nrcdt
 
@@ -38,20 +39,17 @@ def _check_jobs(jobs: int) -> int:
 
 
 # Options that commands share.
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")]
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, or folders of files, of one kind.")]
-InkSide = Annotated[Ink, typer.Option(help="Which side of the paper is ink; photographs are cleaned first.")]
-Surface = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")
-]
+Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")]
+Paths = Annotated[list[Path], Argument(metavar="PATH", help="Files, or folders of files, of one kind.")]
+InkSide = Annotated[Ink, Option(help="Which side of the paper is ink; photographs are cleaned first.")]
+Surface = Annotated[int | None, Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")]
 SpaceName = Annotated[
-    str | None, typer.Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
+    str | None, Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
 ]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.", callback=_check_jobs)]
-Frame = Annotated[str, typer.Option(help="fixed, or whitened (fewer directions suffice).")]
+Jobs = Annotated[int, Option(help="Threads; -1 for all cores.", callback=_check_jobs)]
+Frame = Annotated[str, Option(help="fixed, or whitened (fewer directions suffice).")]
 Aggregate = Annotated[
-    list[str] | None,
-    typer.Option(help="max, tv, spectrum, ... (see the docs); may be repeated. Left out: max."),
+    list[str] | None, Option(help="max, tv, spectrum, ... (see the docs); may be repeated. Left out: max.")
 ]
 
 
@@ -64,7 +62,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
     ] = False,
 ) -> None:
     pass
@@ -72,12 +70,12 @@ def _main(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("nrcdt-demo"),
-    classes: Annotated[int, typer.Option(min=1, help="Number of watermarks.")] = 10,
-    samples: Annotated[int, typer.Option(min=1, help="Distorted copies of each.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the distortions.")] = 0,
+    out: Annotated[Path, Option(help="Folder for the page.")] = Path("nrcdt-demo"),
+    classes: Annotated[int, Option(min=1, help="Number of watermarks.")] = 10,
+    samples: Annotated[int, Option(min=1, help="Distorted copies of each.")] = 20,
+    seed: Annotated[int, Option(min=0, help="Seed of the distortions.")] = 0,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Open a synthetic catalogue in the browser instead: see nrcdt serve.")
+        bool, Option("--serve", help="Open a synthetic catalogue in the browser instead: see nrcdt serve.")
     ] = False,
     port: Port = 8123,
 ) -> None:
@@ -100,14 +98,14 @@ def demo(
 def serve(
     path: File,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; with others than this, browsers need a token.")
+        str, Option(help="Address to listen on; with others than this, browsers need a token.")
     ] = "127.0.0.1",
     port: Port = 8123,
     token: Annotated[
-        str | None, typer.Option(help="Secret that browsers must know; made up where needed.", show_default=False)
+        str | None, Option(help="Secret that browsers must know; made up where needed.", show_default=False)
     ] = None,
-    name: Annotated[list[str] | None, typer.Option(help="Further names of this server; may be repeated.")] = None,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes that read pictures; 0 for all cores.")] = 0,
+    name: Annotated[list[str] | None, Option(help="Further names of this server; may be repeated.")] = None,
+    jobs: Annotated[int, Option(min=0, help="Processes that read pictures; 0 for all cores.")] = 0,
 ) -> None:
     """Open a catalogue in the browser: look, query by photograph, compare, judge. Nothing leaves the machine."""
     with one_red_line():
@@ -117,18 +115,16 @@ def serve(
 @app.command()
 def features(
     paths: Paths,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .npz or .csv.")],
+    out: Annotated[Path, Option("--out", "-o", help="Table: .parquet, .npz or .csv.")],
     ink: InkSide = Ink.auto,
     surface: Surface = None,
     space: SpaceName = None,
-    directions: Annotated[int, typer.Option(min=1, help="Number of directions.")] = 256,
-    quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles.")] = 256,
+    directions: Annotated[int, Option(min=1, help="Number of directions.")] = 256,
+    quantiles: Annotated[int, Option(min=1, help="Number of quantiles.")] = 256,
     aggregate: Aggregate = None,
     frame: Frame = "fixed",
-    normalize: Annotated[
-        str, typer.Option(help="standardize, winsorize, median, center, global or none.")
-    ] = "standardize",
-    trim: Annotated[float, typer.Option(help="Share below 0.5 left out at either end; 0.1 against specks.")] = 0.0,
+    normalize: Annotated[str, Option(help="standardize, winsorize, median, center, global or none.")] = "standardize",
+    trim: Annotated[float, Option(help="Share below 0.5 left out at either end; 0.1 against specks.")] = 0.0,
     jobs: Jobs = 1,
 ) -> None:
     """Write a table of affine-invariant features of pictures, point clouds or meshes.
@@ -165,15 +161,15 @@ def features(
 @app.command()
 def audit(
     paths: Paths,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the report.")] = Path("nrcdt-audit"),
-    samples: Annotated[int, typer.Option(min=1, help="Randomly mapped copies of each class, at least.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random maps.")] = 0,
-    target: Annotated[float, typer.Option(help="Accuracy that is asked for.")] = 1.0,
+    out: Annotated[Path, Option("--out", "-o", help="Folder for the report.")] = Path("nrcdt-audit"),
+    samples: Annotated[int, Option(min=1, help="Randomly mapped copies of each class, at least.")] = 10,
+    seed: Annotated[int, Option(min=0, help="Seed of the random maps.")] = 0,
+    target: Annotated[float, Option(help="Accuracy that is asked for.")] = 1.0,
     ink: InkSide = Ink.auto,
     surface: Surface = None,
     space: SpaceName = None,
-    directions: Annotated[int, typer.Option(min=1, help="Number of directions to ask about.")] = 256,
-    quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles to ask about.")] = 256,
+    directions: Annotated[int, Option(min=1, help="Number of directions to ask about.")] = 256,
+    quantiles: Annotated[int, Option(min=1, help="Number of quantiles to ask about.")] = 256,
     frame: Frame = "fixed",
     aggregate: Aggregate = None,
     jobs: Jobs = -1,
@@ -220,8 +216,8 @@ def _chosen(aggregate: list[str] | None, frame: str) -> str | list[str]:
 
 @app.command()
 def bench(
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("nrcdt-bench"),
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a first impression.")] = False,
+    out: Annotated[Path, Option(help="Folder for the results.")] = Path("nrcdt-bench"),
+    quick: Annotated[bool, Option("--quick", help="Small sizes, for a first impression.")] = False,
 ) -> None:
     """Measure speed on this machine, against other programs where they are installed."""
     with one_red_line():
@@ -234,19 +230,16 @@ def bench(
 @app.command()
 def paper(
     tables: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TABLE", help="Tables by name, or all. Left out, or list: their names."),
+        list[str] | None, Argument(metavar="TABLE", help="Tables by name, or all. Left out, or list: their names.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for results, pictures and the report.")] = Path("nrcdt-paper"),
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer samples, splits and rows: a minute for all.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of datasets, splits and clusterings.")] = 0,
+    out: Annotated[Path, Option(help="Folder for results, pictures and the report.")] = Path("nrcdt-paper"),
+    quick: Annotated[bool, Option("--quick", help="Fewer samples, splits and rows: a minute for all.")] = False,
+    seed: Annotated[int, Option(min=0, help="Seed of datasets, splits and clusterings.")] = 0,
     data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of data that cannot be shipped. Left out: NRCDT_DATA.", show_default=False),
+        Path | None, Option(help="Folder of data that cannot be shipped. Left out: NRCDT_DATA.", show_default=False)
     ] = None,
     cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder where features are kept. Left out: the user's cache.", show_default=False),
+        Path | None, Option(help="Folder where features are kept. Left out: the user's cache.", show_default=False)
     ] = None,
 ) -> None:
     """Run tables of the paper, and lay the printed numbers beside ours.
