@@ -32,8 +32,8 @@ from nrcdt.catalogue.recent import Recent
 from nrcdt.catalogue.store import Store
 from nrcdt.catalogue.web import create_app, pictures, server
 from nrcdt.catalogue.web.forms import MAX_CHOICES, MAX_FIELDS
-from nrcdt.catalogue.web.limits import QueryQueue
 from nrcdt.catalogue.web.security import HEADERS, MAX_FORM, MAX_UPLOAD
+from nrcdt.catalogue.web.session import QueryQueue
 from nrcdt.catalogue.workers import Workers
 from nrcdt.datasets import distorted, warp, watermarks
 

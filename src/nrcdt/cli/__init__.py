@@ -17,7 +17,7 @@ import nrcdt
 
 from ..errors import InputError
 from . import catalogue, searching
-from .batches import Work, gather, one_kind, reader, space_for, walk
+from .batches import Work, class_names, gather, one_kind, reader, space_for, walk
 from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, say, show_table, storable
 from .options import File
 from .progress import progress_bar
@@ -183,7 +183,6 @@ def audit(
     """
     with one_red_line():
         from ..audit import audit as run
-        from ..audit.files import class_names
         from ..audit.page import check_folder, outcome, tables, write
 
         files, n_wrong = gather(paths)

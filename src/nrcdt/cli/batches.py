@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,26 @@ def one_kind(files: list[Path]) -> Kind:
         found = ", ".join(f"{kind} {printable(path)}" for kind, path in first.items())
         raise InputError("PATH", "hold files of one kind", found, "Run once for each kind, as in scans/*.png.")
     return next(iter(first))
+
+
+def class_names(files: Sequence[Path], given: Sequence[Path]) -> list[str]:
+    """Return the class of every file: the sub-folder it lies in, or its own name if it lies in none.
+
+    Parameters
+    ----------
+    files : the files
+    given : the files and folders that were asked for; sub-folders are those of the folder that holds them all
+
+    Examples
+    --------
+    >>> class_names([Path("scans/jug/1.png"), Path("scans/key/1.png"), Path("scans/crown.png")], [Path("scans")])
+    ['jug', 'key', 'crown']
+    """
+    folders = [path.absolute().parent if path in files else path.absolute() for path in given]
+    root = Path(os.path.commonpath(folders))
+    names = [path.absolute().relative_to(root) for path in files]
+    stems = Counter(name.stem if len(name.parts) == 1 else name.parts[0] for name in set(names))
+    return [name.stem if len(name.parts) == 1 and stems[name.stem] == 1 else name.parts[0] for name in names]
 
 
 def space_for(kind: Kind, space: str | None) -> str:

@@ -1,9 +1,12 @@
-"""What all pages share: the catalogue, questions that were asked lately, and pairs that were laid over each other."""
+"""What all pages share: the catalogue, the queue, questions asked lately, and pairs that were laid over each other."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +24,6 @@ from ..recent import Recent
 from ..store import Judgement, Store
 from ..workers import Workers
 from .forms import FACETS
-from .limits import QueryQueue
 
 # Keys of questions begin so, ids of marks do not.
 QUESTION = "q-"
@@ -112,6 +114,29 @@ class Side(NamedTuple):
         """The map (2, 3) from pixels of the picture to pixels of the ink."""
         scale, dx, dy = self.pictured.to_mark
         return np.array([[scale, 0, dx], [0, scale, dy]])
+
+
+class QueryQueue:
+    """Lets a few search at once, a few more wait, and sends the others away.
+
+    Parameters
+    ----------
+    n : how many search at once
+    n_waiting : how many may wait
+    """
+
+    def __init__(self, n: int, n_waiting: int) -> None:
+        self.most = n + n_waiting
+        self._places, self._turn = asyncio.Semaphore(self.most), asyncio.Semaphore(n)
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[asyncio.Semaphore]:
+        """Hold a place in the queue; the turn itself comes with the semaphore."""
+        if self._places.locked():
+            sentence = f"at most {self.most} queries must run at once; got one more. Try again in a moment."
+            raise HTTPException(503, sentence, {"Retry-After": "5"})
+        async with self._places:
+            yield self._turn
 
 
 class Session:
