@@ -18,9 +18,8 @@ import nrcdt
 from ..errors import InputError
 from . import catalogue, searching
 from .batches import Work, class_names, gather, one_kind, reader, space_for, walk
-from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, say, show_table, storable
+from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, progress_bar, say, show_table
 from .options import File
-from .progress import progress_bar
 
 BENCHMARKS = Path("benchmarks", "run.py")
 
@@ -150,7 +149,7 @@ def features(
         work = Work(*chosen, settings, jobs)
         walk(files, work, reader(kind, ink.value, surface))
         if work.paths and work.plan is not None:
-            write_features(out, list(map(storable, work.paths)), work.plan.feature_names, work.features())
+            write_features(out, work.names, work.plan.feature_names, work.features())
     n_failed = n_wrong + len(files) - len(work.paths)
     place = f" to {out}" if work.paths else ""
     say(f"{len(work.paths)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .console import FAILURES, complain, printable, reason, report, say
-from .progress import progress_bar
+from .console import FAILURES, complain, printable, progress_bar, reason, report, say, storable
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -153,6 +152,7 @@ class Work:
         self.settings = {"aggregate": aggregate, **settings}
         self.plan: Plan | None = None
         self.paths: list[Path] = []
+        self.names: list[str] = []
         self.samples: list[Any] = []
         self._rows: list[Array] = []
         self._batch: list[tuple[Path, Any, int]] = []
@@ -207,6 +207,7 @@ class Work:
             self._scales.partial_fit(features)
             self._rows.append(features)
             self.paths += [path for path, _ in batch]
+            self.names += [storable(path) for path, _ in batch]
             self.samples += [sample for _, sample in batch if self.keep]
 
     def features(self) -> Array:

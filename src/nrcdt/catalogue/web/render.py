@@ -13,8 +13,9 @@ from ...slices import Array
 from ..calibration import DOUBTFUL
 from ..model import METADATA, VERDICTS
 from ..ranking import SAME_SIZE
-from ..wording import millimetres, svg_matrix, times, turn
+from ..wording import millimetres, motion, svg_matrix, times, turn
 from .forms import filter_query
+from .pictures import composed
 from .security import MAX_UPLOAD
 from .session import title_of, version_of
 
@@ -39,7 +40,8 @@ def back(to_mark: Array) -> str:
 def templates(catalogue_name: str) -> Environment:
     """Return the templates of the pages of one catalogue."""
     environment = pages.environment(__package__)
-    environment.filters |= {one.__name__: one for one in (millimetres, times, turn, svg_matrix, back, title_of)}
+    used = (back, composed, millimetres, motion, svg_matrix, times, title_of, turn)
+    environment.filters |= {one.__name__: one for one in used}
     assets = {name: _asset(name) for name in ("style.css", "page.js", "query.js", "compare.js")}
     environment.globals.update(
         catalogue_name=catalogue_name, asset=assets.__getitem__, version=version_of, filter_query=filter_query
