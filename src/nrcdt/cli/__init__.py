@@ -265,9 +265,8 @@ def _folder(path: Path, option: str) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            option, "be a folder that can be written", f"{path}: {error.strerror}", "Name another."
-        ) from None
+        got = f"{path}: {error.strerror}"
+        raise InputError(option, "be a folder that can be written", got, "Name another.") from None
     return path
 
 

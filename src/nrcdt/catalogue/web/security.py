@@ -57,25 +57,21 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request, answer = Request(scope), self.app
-        limit = _limit(request)
+        request, send = Request(scope), _with_headers(send)
         self._check_host(request)
         _check_csrf(request)
         if self._enters(request):
-            answer = self._entered(request)
+            await self._entered(request)(scope, receive, send)
         else:
             self._check_token(request)
-            await _check_length(request, limit, receive)
-        await answer(scope, _limited(receive, limit), _with_headers(send))
+            await self.app(scope, await _bounded(request, receive), send)
 
     def _check_host(self, request: Request) -> None:
         host = request.headers.get("host", "")
         if _hostname(host) not in self.hosts:
-            raise HTTPException(
-                400,
-                f"the host must be one of {', '.join(sorted(self.hosts))}; got {host!r}. "
-                "Use an address that was printed, or start the server with --name and this one.",
-            )
+            sentence = f"the host must be one of {', '.join(sorted(self.hosts))}; got {host!r}."
+            remedy = "Use an address that was printed, or start the server with --name and this one."
+            raise HTTPException(400, f"{sentence} {remedy}")
 
     def _enters(self, request: Request) -> bool:
         shown = request.query_params.get("token")
@@ -119,31 +115,10 @@ def _hostname(host: str) -> str:
         return ""
 
 
-def _limit(request: Request) -> int:
-    if request.method != "POST":
-        return 0
-    return MAX_UPLOAD if request.url.path in UPLOADS else MAX_FORM
-
-
-def _too_large(limit: int) -> str:
-    return f"the request must have at most {limit / 1e6:g} MB; got more. Save the picture with fewer pixels."
-
-
-async def _check_length(request: Request, limit: int, receive: Receive) -> None:
-    length = request.headers.get("content-length", "0")
-    if length.isdigit() and int(length) <= limit:
-        return
-    # Browsers listen only after they have sent everything, so some of it is read and forgotten.
-    more, n_bytes = request.method == "POST", 0
-    while more and n_bytes < MAX_UPLOAD:
-        message = await receive()
-        n_bytes += len(message.get("body", b""))
-        more = message.get("more_body", False)
-    raise HTTPException(413, _too_large(limit))
-
-
-def _limited(receive: Receive, limit: int) -> Receive:
-    """Count what comes, because a body that comes in chunks does not tell its length."""
+async def _bounded(request: Request, receive: Receive) -> Receive:
+    """Refuse a body that is told to be too long, and count what comes: in chunks, it does not tell its length."""
+    limit = 0 if request.method != "POST" else MAX_UPLOAD if request.url.path in UPLOADS else MAX_FORM
+    sentence = f"the request must have at most {limit / 1e6:g} MB; got more. Save the picture with fewer pixels."
     n_bytes = 0
 
     async def counted() -> Message:
@@ -151,10 +126,19 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         n_bytes += len(message.get("body", b""))
         if n_bytes > limit:
-            raise HTTPException(413, _too_large(limit))
+            raise HTTPException(413, sentence)
         return message
 
-    return counted
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length) <= limit:
+        return counted
+    # Browsers listen only after they have sent everything, so some of it is read and forgotten.
+    more = request.method == "POST"
+    while more and n_bytes < MAX_UPLOAD:
+        message = await receive()
+        n_bytes += len(message.get("body", b""))
+        more = message.get("more_body", False)
+    raise HTTPException(413, sentence)
 
 
 def _with_headers(send: Send) -> Send:
