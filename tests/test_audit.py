@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from nrcdt import NRCDT, SPACES, cli
 from nrcdt.audit import Pair, Trial, audit, search
-from nrcdt.audit.files import class_names
 from nrcdt.audit.page import headline, html_page, outcome, write
+from nrcdt.cli.batches import class_names
 from nrcdt.datasets import distorted, watermarks
 from nrcdt.measures import Cloud
 from nrcdt.rasters import ink_only

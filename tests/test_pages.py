@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from nrcdt import pages
-from nrcdt.cli import progress
+from nrcdt.cli import console as on_terminal
 from nrcdt.pages import STATIC, Table, claim_folder, environment, render
 from nrcdt.pages.pictures import png_address
 
@@ -51,8 +51,8 @@ def test_pictures_become_addresses():
 
 def test_a_bar_says_what_is_done(monkeypatch):
     console = Console(file=io.StringIO(), force_terminal=True, width=80)
-    monkeypatch.setattr(progress, "ERRORS", console)
-    with progress.progress_bar("first", 4) as bar:
+    monkeypatch.setattr(on_terminal, "ERRORS", console)
+    with on_terminal.progress_bar("first", 4) as bar:
         bar()
         bar.show(2, 5, "second")
         bar()

@@ -23,6 +23,7 @@ from .errors import InputError
 from .estimators import NRCDT, RCDT
 from .pages import Table, claim_folder, render
 from .pages.pictures import figure_address, new_figure, png_address
+from .rasters import box_around
 from .slices import Array
 from .whole_files import write_whole
 
@@ -47,10 +48,6 @@ class Result(NamedTuple):
     accuracy: float
     milliseconds: float
 
-    def cells(self) -> tuple[str, ...]:
-        """Return texts under `COLUMNS`."""
-        return self.method, f"{self.n_features:,}", f"{self.accuracy:.3f}", f"{self.milliseconds:.1f}"
-
 
 class Task(NamedTuple):
     """One drawing per class, and the samples to be found."""
@@ -59,14 +56,6 @@ class Task(NamedTuple):
     names: list[str]
     samples: Array
     labels: Array
-
-
-class Tile(NamedTuple):
-    """A picture, the class it was taken for, and its own."""
-
-    picture: str
-    name: str
-    truth: str
 
 
 def run(
@@ -143,16 +132,15 @@ def _compare(task: Task, progress: Progress) -> tuple[list[Result], dict[str, Ar
 
 def _table(task: Task, results: list[Result]) -> Table:
     summary = f"{len(task.names)} watermarks, {len(task.samples)} distorted copies, one template each"
+    rows = [(name, f"{n:,}", f"{accuracy:.3f}", f"{each:.1f}") for name, n, accuracy, each in results]
     styles = ["best" if result.method == SHOWCASE else "" for result in results]
-    caption = f"guessing would score {1 / len(task.names):.3f}"
-    return Table(summary, COLUMNS, [result.cells() for result in results], styles, caption)
+    return Table(summary, COLUMNS, rows, styles, f"guessing would score {1 / len(task.names):.3f}")
 
 
 def html_page(task: Task, results: list[Result], predicted: Array) -> str:
     """Return the page, with what the samples were taken for."""
     accuracies = _table(task, results)
     showcase = next(result for result in results if result.method == SHOWCASE)
-    templates = [Tile(_ink_png(image), name, name) for image, name in zip(task.templates, task.names, strict=True)]
     return render(
         "demo.html",
         title=f"nrcdt: {accuracies.title}",
@@ -161,8 +149,11 @@ def html_page(task: Task, results: list[Result], predicted: Array) -> str:
         n_right=int(np.sum(predicted == task.labels)),
         n_by_pixels=round(results[0].accuracy * len(task.samples)),
         n_features=showcase.n_features,
-        templates=templates,
-        samples=[_sample_tile(task, predicted, i) for i in _shown_samples(task, predicted)],
+        templates=[_tile(image, name, name) for image, name in zip(task.templates, task.names, strict=True)],
+        samples=[
+            _tile(task.samples[i], task.names[predicted[i]], task.names[task.labels[i]])
+            for i in _shown_samples(task, predicted)
+        ],
         guess=f"{1 / len(task.names):.3f}",
         figures=_figures(task),
         command=next_command(),
@@ -181,8 +172,16 @@ def _first(task: Task, n: int) -> Array:
     return np.arange(len(task.samples)).reshape(len(task.names), -1)[:, :n]
 
 
-def _sample_tile(task: Task, predicted: Array, i: int) -> Tile:
-    return Tile(_ink_png(task.samples[i]), task.names[predicted[i]], task.names[task.labels[i]])
+def _tile(image: Array, name: str, truth: str) -> dict[str, str]:
+    """A picture, the class it was taken for, and its own: dark ink on white paper, cut to a square around the motif."""
+    rows, columns = box_around(image > 0)
+    box = np.array([[columns.start, rows.start], [columns.stop - 1, rows.stop - 1]])
+    half = max(VIEW * len(image) / 2, np.ptp(box, axis=0).max() / 2 + 4)
+    corners = np.round([box.mean(axis=0) - half, box.mean(axis=0) + half]).astype(int)
+    picture = Image.fromarray(np.uint8(np.round(255 * image))).crop(tuple(corners.ravel().tolist()))
+    buffer = io.BytesIO()
+    ImageOps.invert(picture).save(buffer, "PNG", optimize=True)
+    return {"picture": png_address(buffer.getvalue()), "name": name, "truth": truth}
 
 
 def _figures(task: Task) -> dict[str, str]:
@@ -208,15 +207,3 @@ def _curves(task: Task) -> str:
     plot.feature_curves(features - average, task.labels[some], names, templates - average, ax)
     ax.set_ylabel("feature, minus the average template")
     return figure_address(figure, 150)
-
-
-def _ink_png(image: Array) -> str:
-    """Dark ink on white paper, as a catalogue prints it, cut to a square around the motif."""
-    rows, columns = np.nonzero(image)
-    box = np.array([[columns.min(), rows.min()], [columns.max(), rows.max()]])
-    half = max(VIEW * len(image) / 2, np.ptp(box, axis=0).max() / 2 + 4)
-    corners = np.round([box.mean(axis=0) - half, box.mean(axis=0) + half]).astype(int)
-    picture = Image.fromarray(np.uint8(np.round(255 * image))).crop(tuple(corners.ravel().tolist()))
-    buffer = io.BytesIO()
-    ImageOps.invert(picture).save(buffer, "PNG", optimize=True)
-    return png_address(buffer.getvalue())

@@ -33,22 +33,21 @@ def write(audit: Audit, out: Path) -> Path:
 
 def as_numbers(audit: Audit) -> dict[str, Any]:
     """Return what an audit found as dictionaries, lists and numbers."""
-    numbers = audit._asdict() | {"recommendation": audit.code}
-    numbers["settings"] = {name: _plain(value) for name, value in audit.settings.items()}
-    for name in ("chosen", "recommended"):
-        numbers[name] = _trial_numbers(numbers[name])
-    for name in ("trials", "attempts"):
-        numbers[name] = [_trial_numbers(trial) for trial in numbers[name]]
-    numbers["pairs"] = [pair._asdict() | {"verdict": pair.verdict} for pair in audit.pairs]
-    return numbers
 
+    def numbers(trial: Trial) -> dict[str, Any]:
+        return trial._asdict() | {"accuracy": trial.accuracy}
 
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (str, list)) else str(value)
-
-
-def _trial_numbers(trial: Trial) -> dict[str, Any]:
-    return trial._asdict() | {"accuracy": trial.accuracy}
+    settings = {name: one if isinstance(one, (str, list)) else str(one) for name, one in audit.settings.items()}
+    return audit._asdict() | {
+        "settings": settings,
+        "trials": list(map(numbers, audit.trials)),
+        "chosen": numbers(audit.chosen),
+        "attempts": list(map(numbers, audit.attempts)),
+        "recommended": numbers(audit.recommended),
+        "holds": audit.holds,
+        "pairs": [pair._asdict() | {"verdict": pair.verdict} for pair in audit.pairs],
+        "recommendation": audit.code,
+    }
 
 
 def headline(audit: Audit) -> str:
@@ -93,11 +92,7 @@ def _trial_text(trial: Trial) -> tuple[str, ...]:
 
 def _pair_text(pair: Pair) -> tuple[str, ...]:
     numbers = (f"{pair.distance:.3g}", f"{pair.spread:.3g}", f"{pair.margin:.2f}", str(pair.n_mixed_up))
-    return _both(pair), *numbers, pair.verdict
-
-
-def _both(pair: Pair) -> str:
-    return f"{pair.first} and {pair.second}"
+    return " and ".join(pair[:2]), *numbers, pair.verdict
 
 
 def html_page(audit: Audit) -> str:
@@ -156,7 +151,7 @@ def _margin_figure(audit: Audit) -> str:
         ax.plot(max(pair.spread, low), max(pair.distance, low), mark, color=colour, ms=5, clip_on=False)
     worst = audit.pairs[0]
     place = {"xytext": (7, 6), "textcoords": "offset points", "fontsize": 8}
-    ax.annotate(_both(worst), (max(worst.spread, low), max(worst.distance, low)), **place)
+    ax.annotate(" and ".join(worst[:2]), (max(worst.spread, low), max(worst.distance, low)), **place)
     ax.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
     ax.set(xlabel="spread within both classes", ylabel="distance between classes")
     return figure_address(figure, 160)

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from enum import StrEnum
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any
+from runpy import run_path
+from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 import nrcdt
 
 from ..errors import InputError
 from . import catalogue, searching
-from .batches import KeptWork, Work, gather, one_kind, reader, space_for, walk
-from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, say, show_table
+from .batches import Work, class_names, gather, one_kind, reader, space_for, walk
+from .console import NOTHING_WRITTEN, SOME_FAILED, check_choice, complain, one_red_line, progress_bar, say, show_table
 from .options import File
-from .progress import progress_bar
-
-if TYPE_CHECKING:
-    from ..files import Kind
 
 BENCHMARKS = Path("benchmarks", "run.py")
 
@@ -31,13 +27,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=nrcdt.__doc__
 app.add_typer(catalogue.app, name="catalogue")
 
 
-class Ink(StrEnum):
-    """What of a picture is ink: a side of the paper level, or what is left once it is cleaned."""
-
-    auto = "auto"
-    dark = "dark"
-    light = "light"
-    photograph = "photograph"
+# What of a picture is ink: a side of the paper level, or what is left once it is cleaned.
+Ink = StrEnum("Ink", ["auto", "dark", "light", "photograph"])
 
 
 def _check_jobs(jobs: int) -> int:
@@ -47,20 +38,17 @@ def _check_jobs(jobs: int) -> int:
 
 
 # Options that commands share.
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")]
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, or folders of files, of one kind.")]
-InkSide = Annotated[Ink, typer.Option(help="Which side of the paper is ink; photographs are cleaned first.")]
-Surface = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")
-]
+Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")]
+Paths = Annotated[list[Path], Argument(metavar="PATH", help="Files, or folders of files, of one kind.")]
+InkSide = Annotated[Ink, Option(help="Which side of the paper is ink; photographs are cleaned first.")]
+Surface = Annotated[int | None, Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")]
 SpaceName = Annotated[
-    str | None, typer.Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
+    str | None, Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
 ]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 for all cores.", callback=_check_jobs)]
-Frame = Annotated[str, typer.Option(help="fixed, or whitened (fewer directions suffice).")]
+Jobs = Annotated[int, Option(help="Threads; -1 for all cores.", callback=_check_jobs)]
+Frame = Annotated[str, Option(help="fixed, or whitened (fewer directions suffice).")]
 Aggregate = Annotated[
-    list[str] | None,
-    typer.Option(help="max, tv, spectrum, ... (see the docs); may be repeated. Left out: max."),
+    list[str] | None, Option(help="max, tv, spectrum, ... (see the docs); may be repeated. Left out: max.")
 ]
 
 
@@ -73,7 +61,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
     ] = False,
 ) -> None:
     pass
@@ -81,12 +69,12 @@ def _main(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("nrcdt-demo"),
-    classes: Annotated[int, typer.Option(min=1, help="Number of watermarks.")] = 10,
-    samples: Annotated[int, typer.Option(min=1, help="Distorted copies of each.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the distortions.")] = 0,
+    out: Annotated[Path, Option(help="Folder for the page.")] = Path("nrcdt-demo"),
+    classes: Annotated[int, Option(min=1, help="Number of watermarks.")] = 10,
+    samples: Annotated[int, Option(min=1, help="Distorted copies of each.")] = 20,
+    seed: Annotated[int, Option(min=0, help="Seed of the distortions.")] = 0,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Open a synthetic catalogue in the browser instead: see nrcdt serve.")
+        bool, Option("--serve", help="Open a synthetic catalogue in the browser instead: see nrcdt serve.")
     ] = False,
     port: Port = 8123,
 ) -> None:
@@ -109,14 +97,14 @@ def demo(
 def serve(
     path: File,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; with others than this, browsers need a token.")
+        str, Option(help="Address to listen on; with others than this, browsers need a token.")
     ] = "127.0.0.1",
     port: Port = 8123,
     token: Annotated[
-        str | None, typer.Option(help="Secret that browsers must know; made up where needed.", show_default=False)
+        str | None, Option(help="Secret that browsers must know; made up where needed.", show_default=False)
     ] = None,
-    name: Annotated[list[str] | None, typer.Option(help="Further names of this server; may be repeated.")] = None,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes that read pictures; 0 for all cores.")] = 0,
+    name: Annotated[list[str] | None, Option(help="Further names of this server; may be repeated.")] = None,
+    jobs: Annotated[int, Option(min=0, help="Processes that read pictures; 0 for all cores.")] = 0,
 ) -> None:
     """Open a catalogue in the browser: look, query by photograph, compare, judge. Nothing leaves the machine."""
     with one_red_line():
@@ -126,18 +114,16 @@ def serve(
 @app.command()
 def features(
     paths: Paths,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Table: .parquet, .npz or .csv.")],
+    out: Annotated[Path, Option("--out", "-o", help="Table: .parquet, .npz or .csv.")],
     ink: InkSide = Ink.auto,
     surface: Surface = None,
     space: SpaceName = None,
-    directions: Annotated[int, typer.Option(min=1, help="Number of directions.")] = 256,
-    quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles.")] = 256,
+    directions: Annotated[int, Option(min=1, help="Number of directions.")] = 256,
+    quantiles: Annotated[int, Option(min=1, help="Number of quantiles.")] = 256,
     aggregate: Aggregate = None,
     frame: Frame = "fixed",
-    normalize: Annotated[
-        str, typer.Option(help="standardize, winsorize, median, center, global or none.")
-    ] = "standardize",
-    trim: Annotated[float, typer.Option(help="Share below 0.5 left out at either end; 0.1 against specks.")] = 0.0,
+    normalize: Annotated[str, Option(help="standardize, winsorize, median, center, global or none.")] = "standardize",
+    trim: Annotated[float, Option(help="Share below 0.5 left out at either end; 0.1 against specks.")] = 0.0,
     jobs: Jobs = 1,
 ) -> None:
     """Write a table of affine-invariant features of pictures, point clouds or meshes.
@@ -155,35 +141,34 @@ def features(
         files, n_wrong = gather(paths)
         files = [path for path in files if path.resolve() != out.resolve()]  # an older table in the same folder
         kind = one_kind(files)
-        chosen_space = space_for(kind, space)
-        chosen = _chosen(aggregate, frame)
+        chosen = space_for(kind, space), _chosen(aggregate, frame)
         names: dict[str, Any] = {name or "none": name for name in NORMALIZATIONS}
         check_choice("--normalize", [normalize], names)
         settings: dict[str, Any] = {"n_directions": directions, "n_quantiles": quantiles, "frame": frame}
         settings |= {"normalize": names[normalize], "trim": trim}
-        work = Work(chosen_space, chosen, settings, jobs)
+        work = Work(*chosen, settings, jobs)
         walk(files, work, reader(kind, ink.value, surface))
-        if work.names and work.plan is not None:
+        if work.paths and work.plan is not None:
             write_features(out, work.names, work.plan.feature_names, work.features())
-    n_failed = n_wrong + len(files) - len(work.names)
-    place = f" to {out}" if work.names else ""
-    say(f"{len(work.names)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")
+    n_failed = n_wrong + len(files) - len(work.paths)
+    place = f" to {out}" if work.paths else ""
+    say(f"{len(work.paths)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")
     if n_failed:
-        raise typer.Exit(SOME_FAILED if work.names else NOTHING_WRITTEN)
+        raise typer.Exit(SOME_FAILED if work.paths else NOTHING_WRITTEN)
 
 
 @app.command()
 def audit(
     paths: Paths,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the report.")] = Path("nrcdt-audit"),
-    samples: Annotated[int, typer.Option(min=1, help="Randomly mapped copies of each class, at least.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random maps.")] = 0,
-    target: Annotated[float, typer.Option(help="Accuracy that is asked for.")] = 1.0,
+    out: Annotated[Path, Option("--out", "-o", help="Folder for the report.")] = Path("nrcdt-audit"),
+    samples: Annotated[int, Option(min=1, help="Randomly mapped copies of each class, at least.")] = 10,
+    seed: Annotated[int, Option(min=0, help="Seed of the random maps.")] = 0,
+    target: Annotated[float, Option(help="Accuracy that is asked for.")] = 1.0,
     ink: InkSide = Ink.auto,
     surface: Surface = None,
     space: SpaceName = None,
-    directions: Annotated[int, typer.Option(min=1, help="Number of directions to ask about.")] = 256,
-    quantiles: Annotated[int, typer.Option(min=1, help="Number of quantiles to ask about.")] = 256,
+    directions: Annotated[int, Option(min=1, help="Number of directions to ask about.")] = 256,
+    quantiles: Annotated[int, Option(min=1, help="Number of quantiles to ask about.")] = 256,
     frame: Frame = "fixed",
     aggregate: Aggregate = None,
     jobs: Jobs = -1,
@@ -196,18 +181,22 @@ def audit(
     Exit code: 0 all files were audited, 1 some failed, 2 nothing was written.
     """
     with one_red_line():
-        from ..audit.page import check_folder, write
+        from ..audit import audit as run
+        from ..audit.page import check_folder, outcome, tables, write
 
         files, n_wrong = gather(paths)
         kind = one_kind(files)
-        how = {"frame": frame}
-        work = KeptWork(space_for(kind, space), _chosen(aggregate, frame), how, jobs)
+        work = Work(space_for(kind, space), _chosen(aggregate, frame), {"frame": frame}, jobs, keep=True)
         check_folder(out)
-        walk(files, work, _cut_reader(reader(kind, ink.value, surface), kind))
-        sizes = {"n_directions": directions, "n_quantiles": quantiles}
-        found = _audit(work, paths, n_samples=samples, random_state=seed, target=target, n_jobs=jobs, **how, **sizes)
+        walk(files, work, reader(kind, ink.value, surface, cut=True))
+        asked: dict[str, Any] = {"n_samples": samples, "target": target, "random_state": seed, "n_jobs": jobs}
+        asked |= {"n_directions": directions, "n_quantiles": quantiles, "frame": frame, "aggregate": work.aggregate}
+        with progress_bar("audit") as bar:
+            found = run(work.samples, class_names(work.paths, paths), work.space.name, progress=bar.show, **asked)
         page = write(found, out)
-    _show_audit(found, page)
+    for table in tables(found):
+        show_table(table)
+    say(f"{outcome(found)}\n{found.code}\nOpen {page} in a browser.")
     if n_wrong or len(work.paths) < len(files):
         raise typer.Exit(SOME_FAILED)
 
@@ -223,58 +212,32 @@ def _chosen(aggregate: list[str] | None, frame: str) -> str | list[str]:
     return chosen if len(chosen) > 1 else chosen[0]
 
 
-def _cut_reader(read: Callable[[Path], Any], kind: Kind) -> Callable[[Path], Any]:
-    """Cut pictures to their ink as soon as they are read, so that large scans do not pile up."""
-    from ..rasters import ink_only
-
-    return (lambda path: ink_only(read(path))) if kind == "image" else read
-
-
-def _audit(work: KeptWork, paths: list[Path], **settings: Any) -> Any:
-    from ..audit import audit as run
-    from ..audit.files import class_names
-
-    settings["aggregate"] = work.aggregate
-    with progress_bar("audit") as bar:
-        return run(work.samples, class_names(work.paths, paths), work.space.name, progress=bar.show, **settings)
-
-
-def _show_audit(found: Any, page: Path) -> None:
-    from ..audit.page import outcome, tables
-
-    for table in tables(found):
-        show_table(table)
-    say(f"{outcome(found)}\n{found.code}\nOpen {page} in a browser.")
-
-
 @app.command()
 def bench(
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("nrcdt-bench"),
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a first impression.")] = False,
+    out: Annotated[Path, Option(help="Folder for the results.")] = Path("nrcdt-bench"),
+    quick: Annotated[bool, Option("--quick", help="Small sizes, for a first impression.")] = False,
 ) -> None:
     """Measure speed on this machine, against other programs where they are installed."""
     with one_red_line():
         _folder(out, "--out")
-        benchmarks = _load_benchmarks()
-    benchmarks.main(out, quick)
+        script = _benchmark_script()
+    sys.path.insert(0, str(script.parent))  # as if it were run as a script, so that it finds its neighbours
+    run_path(str(script))["main"](out, quick)
 
 
 @app.command()
 def paper(
     tables: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TABLE", help="Tables by name, or all. Left out, or list: their names."),
+        list[str] | None, Argument(metavar="TABLE", help="Tables by name, or all. Left out, or list: their names.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for results, pictures and the report.")] = Path("nrcdt-paper"),
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer samples, splits and rows: a minute for all.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of datasets, splits and clusterings.")] = 0,
+    out: Annotated[Path, Option(help="Folder for results, pictures and the report.")] = Path("nrcdt-paper"),
+    quick: Annotated[bool, Option("--quick", help="Fewer samples, splits and rows: a minute for all.")] = False,
+    seed: Annotated[int, Option(min=0, help="Seed of datasets, splits and clusterings.")] = 0,
     data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of data that cannot be shipped. Left out: NRCDT_DATA.", show_default=False),
+        Path | None, Option(help="Folder of data that cannot be shipped. Left out: NRCDT_DATA.", show_default=False)
     ] = None,
     cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder where features are kept. Left out: the user's cache.", show_default=False),
+        Path | None, Option(help="Folder where features are kept. Left out: the user's cache.", show_default=False)
     ] = None,
 ) -> None:
     """Run tables of the paper, and lay the printed numbers beside ours.
@@ -302,9 +265,8 @@ def _folder(path: Path, option: str) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            option, "be a folder that can be written", f"{path}: {error.strerror}", "Name another."
-        ) from None
+        got = f"{path}: {error.strerror}"
+        raise InputError(option, "be a folder that can be written", got, "Name another.") from None
     return path
 
 
@@ -344,19 +306,13 @@ def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> int:
     return 0 if wanted_share_holds(cells) and not any(result.failed for result in results) else SOME_FAILED
 
 
-def _load_benchmarks() -> ModuleType:
+def _benchmark_script() -> Path:
+    """Return the script that is shipped with the package, or the one of the checkout around it."""
     package = Path(nrcdt.__file__).parent
-    script = next((one for folder in (package, package.parents[1]) if (one := folder / BENCHMARKS).is_file()), None)
-    spec = spec_from_file_location("nrcdt_benchmarks", script) if script else None
-    if script is None or spec is None or spec.loader is None:
-        raise InputError(
-            "the benchmarks",
-            f"lie in {package / BENCHMARKS.parent} or in a checkout of the project",
-            "neither",
-            "Clone the repository and install it with pip install -e '.[bench]'.",
-        )
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
-    sys.path.insert(0, str(script.parent))  # as if it were run as a script, so that it finds its neighbours
-    spec.loader.exec_module(module)
-    return module
+    scripts = [folder / BENCHMARKS for folder in (package, package.parents[1])]
+    for script in scripts:
+        if script.is_file():
+            return script
+    place = f"lie in {scripts[0].parent} or in a checkout of the project"
+    remedy = "Clone the repository and install it with pip install -e '.[bench]'."
+    raise InputError("the benchmarks", place, "neither", remedy)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from .console import FAILURES, complain, printable, reason, report, say, storable
-from .progress import progress_bar
+from .console import FAILURES, complain, printable, progress_bar, reason, report, say, storable
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 BATCH_SAMPLES = 32
 BATCH_BYTES = 256_000_000
-VOTES = 9
 
 
 def gather(paths: list[Path]) -> tuple[list[Path], int]:
@@ -60,6 +59,26 @@ def one_kind(files: list[Path]) -> Kind:
     return next(iter(first))
 
 
+def class_names(files: Sequence[Path], given: Sequence[Path]) -> list[str]:
+    """Return the class of every file: the sub-folder it lies in, or its own name if it lies in none.
+
+    Parameters
+    ----------
+    files : the files
+    given : the files and folders that were asked for; sub-folders are those of the folder that holds them all
+
+    Examples
+    --------
+    >>> class_names([Path("scans/jug/1.png"), Path("scans/key/1.png"), Path("scans/crown.png")], [Path("scans")])
+    ['jug', 'key', 'crown']
+    """
+    folders = [path.absolute().parent if path in files else path.absolute() for path in given]
+    root = Path(os.path.commonpath(folders))
+    names = [path.absolute().relative_to(root) for path in files]
+    stems = Counter(name.stem if len(name.parts) == 1 else name.parts[0] for name in set(names))
+    return [name.stem if len(name.parts) == 1 and stems[name.stem] == 1 else name.parts[0] for name in names]
+
+
 def space_for(kind: Kind, space: str | None) -> str:
     """Return the space asked for, or the usual one, for files of a kind."""
     from ..spaces import SPACES
@@ -73,28 +92,32 @@ def space_for(kind: Kind, space: str | None) -> str:
     return space
 
 
-def reader(kind: Kind, ink: str, surface: int | None) -> Callable[[Path], Any]:
-    """Return what reads files of a kind, or refuse options that are for others."""
+def reader(kind: Kind, ink: str, surface: int | None, *, cut: bool = False) -> Callable[[Path], Any]:
+    """Return what reads files of a kind, or refuse options that are for others.
+
+    Pictures may be cut to their ink as soon as they are read, so that large scans do not pile up.
+    """
     from ..files import read_cloud, read_image, read_mesh, read_picture
     from ..ink import find_ink
+    from ..rasters import ink_only
 
     if ink != "auto" and kind != "image":
         raise InputError("--ink", f"be left out for files of kind {kind}", ink, "It is for pictures.")
     if surface is not None and kind != "mesh":
         raise InputError("--surface", f"be left out for files of kind {kind}", surface, "It is for meshes.")
-    if kind == "image":
-        if ink == "photograph":
-            return lambda path: find_ink(read_picture(path)[0]).image
-        return lambda path: _with_ink(read_image(path, ink), ink)
-    return read_cloud if kind == "cloud" else lambda path: read_mesh(path, surface)
+
+    def read_ink(path: Path) -> Array:
+        cleaned = ink == "photograph"
+        image = find_ink(read_picture(path)[0]).image if cleaned else _with_ink(read_image(path, ink), ink)
+        return ink_only(image) if cut else image
+
+    return {"image": read_ink, "cloud": read_cloud, "mesh": lambda path: read_mesh(path, surface)}[kind]
 
 
 def _with_ink(image: Array, ink: str) -> Array:
     if not image.any():
-        remedy = (
-            "Drop the file" if ink == "auto" else f"Try --ink {'light' if ink == 'dark' else 'dark'}, or leave it out"
-        )
-        raise InputError("the picture", "have ink", f"none with --ink {ink}", f"{remedy}.")
+        remedies = {"dark": "Try --ink light, or leave it out.", "light": "Try --ink dark, or leave it out."}
+        raise InputError("the picture", "have ink", f"none with --ink {ink}", remedies.get(ink, "Drop the file."))
     return image
 
 
@@ -114,72 +137,66 @@ def walk(files: list[Path], work: Work, read: Callable[[Path], Any]) -> None:
 
 
 class Work:
-    """Samples on their way to a table, a batch at a time.
+    """Samples on their way to a table, a batch at a time; they are kept themselves where `keep` says so.
 
-    The dimension that most of the first samples have is asked of all; until it is settled they wait. The scales of
-    several aggregations are learnt on the way and applied at the end.
+    The dimension that most samples of the first batch have is asked of all. The scales of several aggregations are
+    learnt on the way and applied at the end.
     """
 
-    def __init__(self, space: str, aggregate: str | list[str], settings: dict[str, Any], jobs: int = 1) -> None:
+    def __init__(
+        self, space: str, aggregate: str | list[str], settings: dict[str, Any], jobs: int = 1, *, keep: bool = False
+    ) -> None:
         from ..spaces import find_space
 
-        self.space, self.aggregate, self.jobs = find_space(space), aggregate, jobs
+        self.space, self.aggregate, self.jobs, self.keep = find_space(space), aggregate, jobs, keep
         self.settings = {"aggregate": aggregate, **settings}
         self.plan: Plan | None = None
+        self.paths: list[Path] = []
         self.names: list[str] = []
+        self.samples: list[Any] = []
         self._rows: list[Array] = []
-        self._waiting: list[tuple[Path, Any, int]] = []
-        self._batch: list[tuple[Path, Any]] = []
+        self._batch: list[tuple[Path, Any, int]] = []
         self._n_bytes = 0
-        self._dimension: int | None = None
 
     def check(self, sample: Any) -> int:
         """Return the dimension of a sample, or raise a ValueError that says what is wrong with it."""
         return self.space.dimension(self.space.check([sample])[0])
 
     def take(self, path: Path, sample: Any, dimension: int) -> None:
-        """Put a checked sample into the batch, or let it wait for the dimension to be settled."""
-        if self.plan is not None:
-            self._put(path, sample, dimension)
-            return
-        self._waiting.append((path, sample, dimension))
-        if len(self._waiting) == VOTES:
-            self._settle()
-
-    def _settle(self) -> None:
-        from ..plan import Plan
-        from ..scales import BlockScales
-
-        waiting, self._waiting = self._waiting, []
-        self._dimension = Counter(dimension for _, _, dimension in waiting).most_common(1)[0][0]
-        self.plan = Plan.resolve(self.space, dimension=self._dimension, **self.settings)
-        self._scales = BlockScales(self.plan.block_sizes)
-        for one in waiting:
-            self._put(*one)
-
-    def _put(self, path: Path, sample: Any, dimension: int) -> None:
-        if dimension != self._dimension:
-            rule = f"have {self._dimension} coordinates like other files"
-            report(path, InputError("the sample", rule, dimension, "Run once for each dimension."))
-            return
-        self._batch.append((path, sample))
+        """Put a checked sample into the batch."""
+        self._batch.append((path, sample, dimension))
         self._n_bytes += (sample[0] if isinstance(sample, tuple) else sample).nbytes
         if len(self._batch) == BATCH_SAMPLES or self._n_bytes > BATCH_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Transform the batch; if that fails, one by one, to find out whose fault it was."""
-        if self._waiting:
-            self._settle()
         batch, self._batch, self._n_bytes = self._batch, [], 0
+        if not batch:
+            return
+        if self.plan is None:
+            self._settle(Counter(dimension for _, _, dimension in batch).most_common(1)[0][0])
+        for path, _, dimension in batch:
+            if dimension != self._dimension:
+                rule = f"have {self._dimension} coordinates like other files"
+                report(path, InputError("the sample", rule, dimension, "Run once for each dimension."))
+        fitting = [(path, sample) for path, sample, dimension in batch if dimension == self._dimension]
         try:
-            self._transform(batch)
+            self._transform(fitting)
         except FAILURES:
-            for one in batch:
+            for one in fitting:
                 try:
                     self._transform([one])
                 except FAILURES as error:
                     report(one[0], error)
+
+    def _settle(self, dimension: int) -> None:
+        from ..plan import Plan
+        from ..scales import BlockScales
+
+        self._dimension = dimension
+        self.plan = Plan.resolve(self.space, dimension=dimension, **self.settings)
+        self._scales = BlockScales(self.plan.block_sizes)
 
     def _transform(self, batch: list[tuple[Path, Any]]) -> None:
         from ..transform import gather
@@ -189,7 +206,9 @@ class Work:
             features = gather(measures, self.plan, self.plan.features, self.jobs)
             self._scales.partial_fit(features)
             self._rows.append(features)
+            self.paths += [path for path, _ in batch]
             self.names += [storable(path) for path, _ in batch]
+            self.samples += [sample for _, sample in batch if self.keep]
 
     def features(self) -> Array:
         """Return all features, as `NRCDT.fit_transform` does for all samples at once."""
@@ -197,17 +216,3 @@ class Work:
 
         rows = np.concatenate(self._rows)
         return self._scales.transform(rows) if isinstance(self.aggregate, list) else rows
-
-
-class KeptWork(Work):
-    """Keeps the samples that could be read and transformed."""
-
-    def __init__(self, space: str, aggregate: str | list[str], settings: dict[str, Any], jobs: int = 1) -> None:
-        super().__init__(space, aggregate, settings, jobs)
-        self.paths: list[Path] = []
-        self.samples: list[Any] = []
-
-    def _transform(self, batch: list[tuple[Path, Any]]) -> None:
-        super()._transform(batch)
-        self.paths += [path for path, _ in batch]
-        self.samples += [sample for _, sample in batch]

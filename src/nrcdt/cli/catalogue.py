@@ -9,8 +9,7 @@ import typer
 
 from ..errors import InputError
 from . import options
-from .console import SOME_FAILED, complain, one_red_line, printable, say
-from .progress import progress_bar
+from .console import SOME_FAILED, complain, one_red_line, printable, progress_bar, say
 from .searching import cluster, compare, evaluate, query
 
 if TYPE_CHECKING:

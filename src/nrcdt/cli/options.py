@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from .console import one_red_line
 
@@ -17,30 +17,22 @@ if TYPE_CHECKING:
     from ..catalogue.store import Store
 
 
-class Polarity(StrEnum):
-    """Which side of the paper is ink."""
+Polarity = StrEnum("Polarity", ["auto", "dark", "light"])
 
-    auto = "auto"
-    dark = "dark"
-    light = "light"
-
-
-File = Annotated[Path, typer.Argument(metavar="CATALOGUE", help="The file of the catalogue.")]
-MarkName = Annotated[
-    str, typer.Argument(metavar="MARK", help="Id or its beginning, name, reference or file of a mark.")
-]
-Side = Annotated[Polarity, typer.Option(help="Which side of the paper is ink.")]
-Drawing = Annotated[bool, typer.Option("--drawing", help="Clean drawings: whatever is not paper is ink.")]
-BarLength = Annotated[float | None, typer.Option(help="Length of the scale bar in the pictures, in millimetres.")]
+File = Annotated[Path, Argument(metavar="CATALOGUE", help="The file of the catalogue.")]
+MarkName = Annotated[str, Argument(metavar="MARK", help="Id or its beginning, name, reference or file of a mark.")]
+Side = Annotated[Polarity, Option(help="Which side of the paper is ink.")]
+Drawing = Annotated[bool, Option("--drawing", help="Clean drawings: whatever is not paper is ink.")]
+BarLength = Annotated[float | None, Option(help="Length of the scale bar in the pictures, in millimetres.")]
 Crop = Annotated[
-    tuple[int, int, int, int] | None, typer.Option(metavar="LEFT TOP RIGHT BOTTOM", help="Part to look at, in pixels.")
+    tuple[int, int, int, int] | None, Option(metavar="LEFT TOP RIGHT BOTTOM", help="Part to look at, in pixels.")
 ]
-Motif = Annotated[list[str] | None, typer.Option(help="Only this motif; may be repeated.")]
-Method = Annotated[list[str] | None, typer.Option(help="Only this method; may be repeated.")]
-Place = Annotated[list[str] | None, typer.Option(help="Only this place; may be repeated.")]
-Since = Annotated[int | None, typer.Option("--from", min=0, max=9999, help="Only marks dated to this year or later.")]
-Until = Annotated[int | None, typer.Option("--to", min=0, max=9999, help="Only marks dated to this year or earlier.")]
-Text = Annotated[str, typer.Option(help="Only marks with this in name, motif, date, place, method, reference or note.")]
+Motif = Annotated[list[str] | None, Option(help="Only this motif; may be repeated.")]
+Method = Annotated[list[str] | None, Option(help="Only this method; may be repeated.")]
+Place = Annotated[list[str] | None, Option(help="Only this place; may be repeated.")]
+Since = Annotated[int | None, Option("--from", min=0, max=9999, help="Only marks dated to this year or later.")]
+Until = Annotated[int | None, Option("--to", min=0, max=9999, help="Only marks dated to this year or earlier.")]
+Text = Annotated[str, Option(help="Only marks with this in name, motif, date, place, method, reference or note.")]
 
 
 @contextmanager

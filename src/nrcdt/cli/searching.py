@@ -11,8 +11,7 @@ from rich.table import Column, Table
 
 from ..errors import InputError
 from . import options
-from .console import NOTHING_WRITTEN, OUTPUT, check_output, complain, named, one_red_line, say
-from .progress import progress_bar
+from .console import NOTHING_WRITTEN, OUTPUT, check_output, complain, named, one_red_line, progress_bar, say
 
 if TYPE_CHECKING:
     from ..catalogue.model import Filter

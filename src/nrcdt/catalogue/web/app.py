@@ -20,7 +20,7 @@ from ... import pages
 from ..store import Store
 from ..workers import Workers
 from . import comparison_views, export_views, mark_views, query_views
-from .render import KEEP, Pages
+from .render import KEEP, templates
 from .security import HEADERS, Guard
 from .session import Session
 from .views import REFUSED, UNUSABLE, page
@@ -81,17 +81,15 @@ def create_app(
     >>> import tempfile
     >>> from pathlib import Path
     >>> with Store(Path(tempfile.mkdtemp(), "marks.db"), create=True) as catalogue, Workers(1) as workers:
-    ...     create_app(catalogue, workers).routes[0].path
+    ...     create_app(catalogue, workers).routes[0].routes[0].path
     '/'
     """
-    rendered = Pages(catalogue.path.stem)
-    app = Starlette(
-        routes=[*ROUTES, Mount("/static", _Kept(packages=[(__package__, "static"), (pages.__name__, "static")]))],
-        middleware=[Middleware(Guard, hosts=hosts, token=token, pages=rendered)],
-        exception_handlers=dict.fromkeys((HTTPException, ValueError, Exception), _refusal),
-        lifespan=_warm,
-    )
-    app.state.session, app.state.pages = Session(catalogue, workers), rendered
+    static = Mount("/static", _Kept(packages=[(__package__, "static"), (pages.__name__, "static")]))
+    # The guard stands inside, where what it refuses is shown like all that goes wrong.
+    guarded = Mount("/", routes=[*ROUTES, static], middleware=[Middleware(Guard, hosts=hosts, token=token)])
+    handlers = dict.fromkeys((HTTPException, ValueError, Exception), _refusal)
+    app = Starlette(routes=[guarded], exception_handlers=handlers, lifespan=_warm)
+    app.state.session, app.state.templates = Session(catalogue, workers), templates(catalogue.path.stem)
     return app
 
 
@@ -115,7 +113,7 @@ def _refusal(request: Request, error: Exception) -> Response:
     elif isinstance(error, ValueError):
         status, sentence = UNUSABLE if request.method == "GET" else REFUSED, str(error)
     else:
-        status, sentence, headers = 500, FAILED, HEADERS
+        status, sentence = 500, FAILED
     response = page(request, "error.html", status, sentence=sentence, code=status)
-    response.headers.update(headers)
+    response.headers.update({**HEADERS, **headers})
     return response

@@ -14,9 +14,9 @@ from ...registration import Registration
 from ..model import VERDICTS
 from ..ranking import sizes_agree, stretch
 from ..store import Judgement
-from ..wording import motion, times
+from ..wording import times
 from .forms import Values, read_text
-from .pictures import FIRST, REACH, SECOND, composed, difference, moved, sheet, tinted
+from .pictures import FIRST, REACH, SECOND, difference, moved, sheet, tinted
 from .session import Question, Session, Side
 from .views import REFUSED, form_view, page, picture, see_other, session_of
 
@@ -42,14 +42,8 @@ def choose(request: Request) -> Response:
     return see_other(f"/compare/{a}/{b}")
 
 
-def compare(request: Request) -> Response:
-    """Show two marks beside and over each other."""
-    return _compare(request)
-
-
-def _compare(
-    request: Request, note: str | None = None, sentence: str = "", confirm: str = "", status: int = 200
-) -> Response:
+def compare(request: Request, note: str | None = None, sentence: str = "", confirm: str = "") -> Response:
+    """Show two marks beside and over each other, and what is wrong with a judgement, or must be confirmed."""
     session = session_of(request)
     a, b = _sides(request)
     found = session.registration(a, b)
@@ -58,15 +52,12 @@ def _compare(
     return page(
         request,
         "compare.html",
-        status,
+        REFUSED if sentence or confirm else 200,
         a=a,
         b=b,
         found=found,
         sheet=laid,
-        first_photo=composed(laid.first, a.to_mark),
-        second_photo=composed(laid.second, b.to_mark),
         beside=_beside(a, b),
-        motion=motion(found.matrix),
         paper=_on_paper(a, b, found),
         judgement=judgement,
         note=note if note is not None else judgement.note if judgement else "",
@@ -97,13 +88,14 @@ def _asked(request: Request, b: Side) -> Question | None:
 
 def _beside(a: Side, b: Side) -> list[tuple[Side, int, int]]:
     """Sizes in which two inks are shown: to one scale where their sizes on paper are known, else equally large."""
-    sizes = [side.size_mm or (float(side.ink.shape[1]), float(side.ink.shape[0])) for side in (a, b)]
-    if a.unit is None or b.unit is None:
-        factors = [BESIDE / max(size) for size in sizes]
-    else:
-        factors = [BESIDE / max(map(max, sizes))] * 2
-    pairs = zip((a, b), sizes, factors, strict=True)
-    return [(side, round(size[0] * factor), round(size[1] * factor)) for side, size, factor in pairs]
+    sizes = [side.size_mm or side.ink.shape[::-1] for side in (a, b)]
+    longest = [max(size) for size in sizes]
+    if a.unit and b.unit:
+        longest = [max(longest)] * 2
+    shown = zip((a, b), sizes, longest, strict=True)
+    return [
+        (side, round(BESIDE / long * width), round(BESIDE / long * height)) for side, (width, height), long in shown
+    ]
 
 
 def _on_paper(a: Side, b: Side, found: Registration) -> dict[str, Any] | None:
@@ -123,42 +115,32 @@ def layer(request: Request) -> Response:
     session = session_of(request)
     a, b = _sides(request)
     laid = sheet(a.ink, b.ink, session.registration(a, b).matrix, THUMB if kind == "thumb.png" else SIZE)
-    if kind == "a.png":
-        return picture(tinted(moved(a.ink, laid.first, laid.shape), FIRST), "image/png")
-    second = moved(b.ink, laid.second, laid.shape)
     if kind == "b.png":
-        return picture(tinted(second, SECOND), "image/png")
-    reach = REACH * laid.second[0, 0]
-    return picture(difference(moved(a.ink, laid.first, laid.shape), second, reach), "image/png")
+        return picture(tinted(moved(b.ink, laid.second, laid.shape), SECOND))
+    first = moved(a.ink, laid.first, laid.shape)
+    if kind == "a.png":
+        return picture(tinted(first, FIRST))
+    return picture(difference(first, moved(b.ink, laid.second, laid.shape), REACH * laid.second[0, 0]))
 
 
 @form_view
 def judge(request: Request, form: Values) -> Response:
     """Keep a judgement about two marks, or take it back; ask first where another one would be lost."""
-    a, b = request.path_params["a"], request.path_params["b"]
+    session = session_of(request)
+    a, b = (session.mark(request.path_params[name]).uid for name in ("a", "b"))
     wanted, sure, note = (read_text(form, name) for name in ("verdict", "sure", "note"))
-    try:
-        must_confirm = _judge(session_of(request), a, b, sure or wanted, note, bool(sure))
-    except ValueError as error:
-        return _compare(request, note, str(error), status=REFUSED)
-    if must_confirm:
-        return _compare(request, note, confirm=wanted, status=REFUSED)
-    of_question = request.query_params.get("of")
-    query = "?" + urlencode({"of": of_question}) if of_question else ""
-    return see_other(f"/compare/{a}/{b}{query}")
-
-
-def _judge(session: Session, a: str, b: str, wanted: str, note: str, sure: bool) -> bool:
-    """Do as is wanted, a verdict, "note" or "forget"; or return True, and do nothing, where that must be confirmed."""
-    for uid in (a, b):
-        session.mark(uid)
-    old = _judgement(session, a, b)
+    wanted, old = sure or wanted, _judgement(session, a, b)
     if old and wanted == NOTE:
         wanted = old.verdict
     if old and not sure and wanted in (*VERDICTS, FORGET) and wanted != old.verdict:
-        return True
-    if wanted == FORGET:
-        session.catalogue.forget(a, b)
-    else:
-        session.catalogue.judge(a, b, wanted, note)
-    return False
+        return compare(request, note, confirm=wanted)
+    try:
+        if wanted == FORGET:
+            session.catalogue.forget(a, b)
+        else:
+            session.catalogue.judge(a, b, wanted, note)
+    except ValueError as error:
+        return compare(request, note, str(error))
+    of_question = request.query_params.get("of")
+    query = "?" + urlencode({"of": of_question}) if of_question else ""
+    return see_other(f"/compare/{a}/{b}{query}")

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
-from starlette.datastructures import FormData, ImmutableMultiDict, QueryParams, UploadFile
+from starlette.datastructures import FormData, ImmutableMultiDict
 from starlette.exceptions import HTTPException
 from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -22,6 +22,7 @@ MAX_TEXT = 10_000
 MAX_FIELDS = 40
 MAX_CHOICES = 50
 MAX_NUMBER = 1_000_000
+FACETS = ("motif", "method", "place")
 EDGES = ("left", "top", "right", "bottom")
 
 
@@ -37,10 +38,8 @@ async def read_form(request: Request) -> Values:
     Only the content of a picture is kept, under its own name: that of the file is never looked at.
     """
     form = await _parsed(request) if "content-type" in request.headers else FormData()
-    values: list[tuple[str, Any]] = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
-    sent = form.get("picture")
-    if isinstance(sent, UploadFile):
-        values.append(("picture", await sent.read()))
+    sent = [(name, one) for name, one in form.multi_items() if isinstance(one, str) or name == "picture"]
+    values = [(name, one if isinstance(one, str) else await one.read()) for name, one in sent]
     await form.close()
     return ImmutableMultiDict(values)
 
@@ -68,15 +67,16 @@ def read_upload(values: Values) -> bytes:
     return data
 
 
-def read_filter(values: Values | QueryParams) -> Filter:
+def read_filter(values: Values) -> Filter:
     """Return the filter that a form or an address asks for.
 
     Examples
     --------
+    >>> from starlette.datastructures import QueryParams
     >>> read_filter(QueryParams("text=lily&motif=key&motif=&year_from=1430"))
     Filter(text='lily', motif=('key',), method=(), place=(), year_from=1430, year_to=None)
     """
-    chosen = {name: tuple(text for text in _texts(values, name) if text) for name in ("motif", "method", "place")}
+    chosen = {name: tuple(filter(None, _texts(values, name))) for name in FACETS}
     for name, texts in chosen.items():
         if len(texts) > MAX_CHOICES:
             raise InputError(name, f"be at most {MAX_CHOICES} values", len(texts), "Choose fewer.")
@@ -84,11 +84,11 @@ def read_filter(values: Values | QueryParams) -> Filter:
     return Filter(text=read_text(values, "text"), **chosen, **years)  # type: ignore[arg-type]
 
 
-def _texts(values: Values | QueryParams, name: str) -> list[str]:
+def _texts(values: Values, name: str) -> list[str]:
     return [text.strip() for text in values.getlist(name) if isinstance(text, str)]
 
 
-def read_text(values: Values | QueryParams, name: str) -> str:
+def read_text(values: Values, name: str) -> str:
     """Return a text without blanks around it, or an empty one."""
     text = next(iter(_texts(values, name)), "")
     if len(text) > MAX_TEXT:
@@ -96,14 +96,12 @@ def read_text(values: Values | QueryParams, name: str) -> str:
     return text
 
 
-def _year(values: Values | QueryParams, name: str) -> int | None:
+def _year(values: Values, name: str) -> int | None:
     text = read_text(values, name)
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 4):
+    if text and not (text.isascii() and text.isdigit() and len(text) <= 4):
         label = name.replace("_", " ")
         raise InputError(label, "be a year such as 1450", repr(text), "Leave it empty for all years.")
-    return int(text)
+    return int(text) if text else None
 
 
 def filter_query(wanted: Filter, **others: Any) -> str:
@@ -146,18 +144,14 @@ def _number(name: str, text: str) -> float:
         number = float(text.replace(",", "."))
         if abs(number) <= MAX_NUMBER:
             return number
-    raise InputError(
-        name, f"be made of numbers, none beyond {MAX_NUMBER}", repr(text[:40]), "Empty the field to do without."
-    )
+    rule = f"be made of numbers, none beyond {MAX_NUMBER}"
+    raise InputError(name, rule, repr(text[:40]), "Empty the field to do without.")
 
 
 def form_of(settings: Settings, wanted: Filter) -> Values:
     """Return the fields of a form that asks for these settings and this filter."""
-    crop = settings.crop or ("",) * 4
     erase = " ".join(",".join(f"{value:.6g}" for value in disc) for disc in settings.erase)
-    clean = "" if settings.ink else "on"
-    fields = [("polarity", settings.polarity), ("clean", clean), ("bar_mm", settings.bar_mm or ""), ("erase", erase)]
-    fields += zip(EDGES, crop, strict=True)
-    for name, value in wanted._asdict().items():
-        fields += [(name, one) for one in value] if isinstance(value, tuple) else [(name, value)]
-    return ImmutableMultiDict([(name, "" if value is None else str(value)) for name, value in fields])
+    fields = wanted._asdict() | dict(zip(EDGES, settings.crop or ("",) * 4, strict=True)) | {"erase": erase}
+    fields |= {"polarity": settings.polarity, "clean": "" if settings.ink else "on", "bar_mm": settings.bar_mm or ""}
+    several = [(name, value if isinstance(value, tuple) else (value,)) for name, value in fields.items()]
+    return ImmutableMultiDict([(name, "" if one is None else str(one)) for name, values in several for one in values])

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..intake import Settings
-from ..model import METADATA, Filter, Mark
+from ..model import METADATA, Filter
 from .forms import Values, form_of, read_filter, read_text
 from .session import other_mark
-from .views import REFUSED, UNUSABLE, form_view, page, picture, picture_of, see_other, session_of
+from .views import REFUSED, UNUSABLE, form_view, mark_of, page, picture, picture_of, see_other, session_of
 
 PER_PAGE = 60
 SHOWN = ("picture", "ink")
@@ -45,7 +45,7 @@ def grid(request: Request) -> Response:
     )
 
 
-def _filter(given: QueryParams) -> tuple[Filter, Values | QueryParams, str]:
+def _filter(given: QueryParams) -> tuple[Filter, Values, str]:
     """Return what is wanted, the fields of the form, and what is wrong: a year that is none is left out, and said."""
     try:
         wanted = read_filter(given)
@@ -62,27 +62,18 @@ def _page_number(request: Request, n_pages: int) -> int:
     return int(text)
 
 
-def _mark(request: Request) -> Mark:
-    return session_of(request).mark(request.path_params["uid"])
-
-
-def mark_page(request: Request) -> Response:
-    """Show all that is known about a mark."""
-    mark = _mark(request)
-    return _mark_page(request, mark, _fields(mark))
-
-
-def _mark_page(
-    request: Request, mark: Mark, form: Mapping[str, str], sentence: str = "", status: int = 200
-) -> Response:
-    session = session_of(request)
+def mark_page(request: Request, changes: Mapping[str, str] | None = None, sentence: str = "") -> Response:
+    """Show all that is known about a mark, and a form to change it, or what is wrong with it."""
+    session, mark = session_of(request), mark_of(request)
     catalogue = session.catalogue
+    known = {name: getattr(mark, name) for name in METADATA}
+    known["dpi"] = "" if mark.dpi is None else f"{mark.dpi:.12g}"
     return page(
         request,
         "mark.html",
-        status,
+        REFUSED if sentence else 200,
         mark=mark,
-        form=form,
+        form=known | dict(changes or {}),
         sentence=sentence,
         facets=session.facets(),
         side=session.side(mark.uid),
@@ -91,33 +82,28 @@ def _mark_page(
     )
 
 
-def _fields(mark: Mark) -> dict[str, str]:
-    dpi = "" if mark.dpi is None else f"{mark.dpi:.12g}"
-    return {name: getattr(mark, name) for name in METADATA} | {"dpi": dpi}
-
-
 @form_view
 def edit(request: Request, form: Values) -> Response:
     """Change what is known about a mark."""
-    session, mark = session_of(request), _mark(request)
+    session, mark = session_of(request), mark_of(request)
     changes = {name: read_text(form, name) for name in (*METADATA, "dpi") if name in form}
     try:
         session.catalogue.edit(mark.uid, changes)
     except ValueError as error:
-        return _mark_page(request, mark, _fields(mark) | changes, str(error), REFUSED)
+        return mark_page(request, changes, str(error))
     session.forget_facets()
     return see_other(f"/mark/{mark.uid}")
 
 
 def mark_picture(request: Request) -> Response:
     """Send a picture of a mark: its ink, its ink in colour, a small picture, or the best there is."""
-    stored = partial(session_of(request).catalogue.picture, _mark(request).uid)
+    stored = partial(session_of(request).catalogue.picture, mark_of(request).uid)
     return picture_of("mark", request.path_params["kind"], stored)
 
 
 def original(request: Request) -> Response:
     """Send the file that a mark was read from, where the catalogue keeps it."""
-    mark = _mark(request)
+    mark = mark_of(request)
     data = session_of(request).catalogue.picture(mark.uid, "original")
     if data is None:
         raise HTTPException(404, "the catalogue must keep the file; it keeps small pictures only. Add it with --keep.")

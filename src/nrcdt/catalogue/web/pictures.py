@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from ...rasters import FIRST as FIRST
 from ...rasters import SECOND as SECOND
 from ...registration import warp
 from ...slices import Array
+from ..ranking import write_ink
 
 BOTH = (140, 135, 125)  # what two marks share; the style sheet has this and the colours of either
 # Lines that are this near, in pixels of the second mark, count as the same; as for the overlap.
@@ -78,7 +78,7 @@ def tinted(ink: Array, colour: tuple[int, int, int]) -> bytes:
     levels = np.empty((*ink.shape, 4), np.uint8)
     levels[..., :3] = colour
     levels[..., 3] = np.rint(255 * np.clip(ink, 0, 1))
-    return _png(levels)
+    return write_ink(levels)
 
 
 def difference(a: Array, b: Array, reach: float) -> bytes:
@@ -91,15 +91,7 @@ def difference(a: Array, b: Array, reach: float) -> bytes:
         stronger = alpha > levels[..., 3]
         colours = np.where(other[..., np.newaxis], BOTH, colour)
         levels[stronger] = np.concatenate([colours, alpha[..., np.newaxis]], axis=-1)[stronger]
-    return _png(levels)
-
-
-def _png(levels: Array) -> bytes:
-    from PIL import Image
-
-    file = io.BytesIO()
-    Image.fromarray(levels).save(file, "PNG", compress_level=3)
-    return file.getvalue()
+    return write_ink(levels)
 
 
 def shown_as(data: bytes) -> str | None:

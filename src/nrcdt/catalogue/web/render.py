@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
 
-from starlette.responses import HTMLResponse
+from jinja2 import Environment
 
 from ... import pages
 from ...rasters import inverse
@@ -14,8 +13,9 @@ from ...slices import Array
 from ..calibration import DOUBTFUL
 from ..model import METADATA, VERDICTS
 from ..ranking import SAME_SIZE
-from ..wording import millimetres, svg_matrix, times, turn
+from ..wording import millimetres, motion, svg_matrix, times, turn
 from .forms import filter_query
+from .pictures import composed
 from .security import MAX_UPLOAD
 from .session import title_of, version_of
 
@@ -32,43 +32,21 @@ def _asset(name: str) -> str:
     return f"/static/{name}?v={digest}"
 
 
-def _back(to_mark: Array) -> str:
+def back(to_mark: Array) -> str:
     """Return, for SVG, the way from the ink back into the picture."""
     return svg_matrix(inverse(to_mark))
 
 
-class Pages:
-    """The templates of one catalogue.
-
-    Parameters
-    ----------
-    name : of the catalogue, for the head of the page
-    """
-
-    def __init__(self, name: str) -> None:
-        self.environment = pages.environment(__package__)
-        self.environment.filters |= {
-            "millimetres": millimetres,
-            "times": times,
-            "turn": turn,
-            "svg_matrix": svg_matrix,
-            "back": _back,
-            "title_of": title_of,
-        }
-        assets = {name: _asset(name) for name in ("style.css", "page.js", "query.js", "compare.js")}
-        self.environment.globals |= {
-            "catalogue_name": name,
-            "asset": assets.__getitem__,
-            "version": version_of,
-            "filter_query": filter_query,
-            "METADATA": METADATA,
-            "VERDICTS": VERDICTS,
-            "SAME_SIZE": SAME_SIZE,
-            "ALIKE": ALIKE,
-            "DOUBTFUL": DOUBTFUL,
-            "MAX_UPLOAD": MAX_UPLOAD,
-        }
-
-    def __call__(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """Make a page."""
-        return HTMLResponse(self.environment.get_template(template).render(**values), status)
+def templates(catalogue_name: str) -> Environment:
+    """Return the templates of the pages of one catalogue."""
+    environment = pages.environment(__package__)
+    used = (back, composed, millimetres, motion, svg_matrix, times, title_of, turn)
+    environment.filters |= {one.__name__: one for one in used}
+    assets = {name: _asset(name) for name in ("style.css", "page.js", "query.js", "compare.js")}
+    environment.globals.update(
+        catalogue_name=catalogue_name, asset=assets.__getitem__, version=version_of, filter_query=filter_query
+    )
+    environment.globals.update(
+        METADATA=METADATA, VERDICTS=VERDICTS, SAME_SIZE=SAME_SIZE, ALIKE=ALIKE, DOUBTFUL=DOUBTFUL, MAX_UPLOAD=MAX_UPLOAD
+    )
+    return environment

@@ -8,14 +8,14 @@ network.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from hashlib import sha256
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_UPLOAD = 64_000_000
@@ -45,51 +45,33 @@ class Guard:
     app : what to guard
     hosts : names under which the server may be addressed
     token : secret that a browser has to know; None for none
-    pages : makes a page from a template: the one that says no, and the one for a browser that has shown the token
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        hosts: Collection[str],
-        token: str | None,
-        pages: Callable[..., Response],
-    ) -> None:
-        self.app = app
-        self.hosts = {host.lower() for host in hosts}
-        self.token, self.pages = token, pages
+    def __init__(self, app: ASGIApp, hosts: Collection[str], token: str | None) -> None:
+        self.app, self.hosts, self.token = app, {host.lower() for host in hosts}, token
         # Cookies are shared by all ports of a machine, and several catalogues may be served.
         self.cookie = f"nrcdt_{sha256((token or '').encode()).hexdigest()[:8]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
+        """Hand a request on, let a browser in, or raise an HTTPException."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         request, send = Request(scope), _with_headers(send)
-        limit = _limit(request)
-        try:
-            self._check_host(request)
-            _check_csrf(request)
-            if self._enters(request):
-                await self._entered()(scope, receive, send)
-                return
+        self._check_host(request)
+        _check_csrf(request)
+        if self._enters(request):
+            await self._entered(request)(scope, receive, send)
+        else:
             self._check_token(request)
-            await _check_length(request, limit, receive)
-        except HTTPException as refused:
-            page = self.pages("error.html", refused.status_code, sentence=refused.detail, code=refused.status_code)
-            await page(scope, receive, send)
-            return
-        await self.app(scope, _limited(receive, limit), send)
+            await self.app(scope, await _bounded(request, receive), send)
 
     def _check_host(self, request: Request) -> None:
         host = request.headers.get("host", "")
         if _hostname(host) not in self.hosts:
-            raise HTTPException(
-                400,
-                f"the host must be one of {', '.join(sorted(self.hosts))}; got {host!r}. "
-                "Use an address that was printed, or start the server with --name and this one.",
-            )
+            sentence = f"the host must be one of {', '.join(sorted(self.hosts))}; got {host!r}."
+            remedy = "Use an address that was printed, or start the server with --name and this one."
+            raise HTTPException(400, f"{sentence} {remedy}")
 
     def _enters(self, request: Request) -> bool:
         shown = request.query_params.get("token")
@@ -98,19 +80,18 @@ class Guard:
     def _same(self, shown: str) -> bool:
         return hmac.compare_digest(shown.encode(), (self.token or "").encode())
 
-    def _entered(self) -> Response:
-        response = self.pages("welcome.html")
+    def _entered(self, request: Request) -> Response:
+        response = HTMLResponse(request.app.state.templates.get_template("welcome.html").render())
         response.set_cookie(self.cookie, self.token or "", httponly=True, samesite="strict", path="/")
         return response
 
     def _check_token(self, request: Request) -> None:
-        if request.url.path.startswith("/static/"):  # part of the package, and the page that says no looks better
+        # What is static is part of the package, and the page that says no looks better.
+        if self.token is None or request.url.path.startswith("/static/"):
             return
-        if self.token is not None and not self._same(request.cookies.get(self.cookie, "")):
-            raise HTTPException(
-                401,
-                "the browser must know the token; got none or another. Open the link that was printed at the start.",
-            )
+        if not self._same(request.cookies.get(self.cookie, "")):
+            sentence = "the browser must know the token; got none or another."
+            raise HTTPException(401, f"{sentence} Open the link that was printed at the start.")
 
 
 def _check_csrf(request: Request) -> None:
@@ -134,31 +115,10 @@ def _hostname(host: str) -> str:
         return ""
 
 
-def _limit(request: Request) -> int:
-    if request.method != "POST":
-        return 0
-    return MAX_UPLOAD if request.url.path in UPLOADS else MAX_FORM
-
-
-def _too_large(limit: int) -> str:
-    return f"the request must have at most {limit / 1e6:g} MB; got more. Save the picture with fewer pixels."
-
-
-async def _check_length(request: Request, limit: int, receive: Receive) -> None:
-    length = request.headers.get("content-length", "0")
-    if length.isdigit() and int(length) <= limit:
-        return
-    # Browsers listen only after they have sent everything, so some of it is read and forgotten.
-    more, n_bytes = request.method == "POST", 0
-    while more and n_bytes < MAX_UPLOAD:
-        message = await receive()
-        n_bytes += len(message.get("body", b""))
-        more = message.get("more_body", False)
-    raise HTTPException(413, _too_large(limit))
-
-
-def _limited(receive: Receive, limit: int) -> Receive:
-    """Count what comes, because a body that comes in chunks does not tell its length."""
+async def _bounded(request: Request, receive: Receive) -> Receive:
+    """Refuse a body that is told to be too long, and count what comes: in chunks, it does not tell its length."""
+    limit = 0 if request.method != "POST" else MAX_UPLOAD if request.url.path in UPLOADS else MAX_FORM
+    sentence = f"the request must have at most {limit / 1e6:g} MB; got more. Save the picture with fewer pixels."
     n_bytes = 0
 
     async def counted() -> Message:
@@ -166,10 +126,19 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         n_bytes += len(message.get("body", b""))
         if n_bytes > limit:
-            raise HTTPException(413, _too_large(limit))
+            raise HTTPException(413, sentence)
         return message
 
-    return counted
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length) <= limit:
+        return counted
+    # Browsers listen only after they have sent everything, so some of it is read and forgotten.
+    more = request.method == "POST"
+    while more and n_bytes < MAX_UPLOAD:
+        message = await receive()
+        n_bytes += len(message.get("body", b""))
+        more = message.get("more_body", False)
+    raise HTTPException(413, sentence)
 
 
 def _with_headers(send: Send) -> Send:

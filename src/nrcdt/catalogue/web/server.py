@@ -140,9 +140,8 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.listen()  # so that whoever is told the address may come at once, and waits
     except OSError as error:
         listener.close()
-        raise InputError(
-            "host and port", "be free", f"{host}:{port} ({error.strerror})", "Choose another --port, or 0 for any."
-        ) from None
+        got = f"{host}:{port} ({error.strerror})"
+        raise InputError("host and port", "be free", got, "Choose another --port, or 0 for any.") from None
     return listener
 
 

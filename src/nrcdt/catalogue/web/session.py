@@ -1,9 +1,12 @@
-"""What all pages share: the catalogue, questions that were asked lately, and pairs that were laid over each other."""
+"""What all pages share: the catalogue, the queue, questions asked lately, and pairs that were laid over each other."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +19,11 @@ from ...slices import Array
 from ..catalogue import Answer, answer
 from ..intake import Prepared, Settings
 from ..model import Filter, Mark
-from ..ranking import SHORTLIST, Hit, Query, Search, ink_of, query_of, query_of_mark
+from ..ranking import SHORTLIST, Hit, Search, ink_of, query_of, query_of_mark
 from ..recent import Recent
 from ..store import Judgement, Store
 from ..workers import Workers
-from .limits import QueryQueue
+from .forms import FACETS
 
 # Keys of questions begin so, ids of marks do not.
 QUESTION = "q-"
@@ -28,7 +31,6 @@ N_QUESTIONS = 32
 QUESTION_BYTES = 256_000_000
 N_PAIRS = 2000
 FACET_SECONDS = 10.0
-FACETS = ("motif", "method", "place")
 FIND_INK = (
     "Crop the picture to the motif, paint over stains, or say whether the ink is darker or lighter than the paper."
 )
@@ -76,10 +78,7 @@ class Side(NamedTuple):
     address : under which its pictures are
     version : str, changes whenever they do
     ink : array of shape (h, w), uint8
-    unit : millimetres per pixel of the ink, or None
-    shape : (width, height) of the whole picture
-    to_mark : array of shape (2, 3), from pixels of the picture to pixels of the ink
-    mark : Mark, or None for a picture that was sent
+    pictured : a mark of the catalogue, or what was found in a picture that was sent
     """
 
     key: str
@@ -87,16 +86,57 @@ class Side(NamedTuple):
     address: str
     version: str
     ink: Array
-    unit: float | None
-    shape: tuple[int, int]
-    to_mark: Array
-    mark: Mark | None
+    pictured: Mark | Prepared
+
+    @property
+    def mark(self) -> Mark | None:
+        """Return the mark, unless this is a picture that was sent."""
+        return self.pictured if isinstance(self.pictured, Mark) else None
+
+    @property
+    def unit(self) -> float | None:
+        """Millimetres per pixel of the ink."""
+        return self.pictured.unit
 
     @property
     def size_mm(self) -> tuple[float, float] | None:
         """Width and height on paper."""
         height, width = self.ink.shape
         return None if self.unit is None else (width * self.unit, height * self.unit)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Width and height of the whole picture."""
+        return self.pictured.width, self.pictured.height
+
+    @property
+    def to_mark(self) -> Array:
+        """The map (2, 3) from pixels of the picture to pixels of the ink."""
+        scale, dx, dy = self.pictured.to_mark
+        return np.array([[scale, 0, dx], [0, scale, dy]])
+
+
+class QueryQueue:
+    """Lets a few search at once, a few more wait, and sends the others away.
+
+    Parameters
+    ----------
+    n : how many search at once
+    n_waiting : how many may wait
+    """
+
+    def __init__(self, n: int, n_waiting: int) -> None:
+        self.most = n + n_waiting
+        self._places, self._turn = asyncio.Semaphore(self.most), asyncio.Semaphore(n)
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[asyncio.Semaphore]:
+        """Hold a place in the queue; the turn itself comes with the semaphore."""
+        if self._places.locked():
+            sentence = f"at most {self.most} queries must run at once; got one more. Try again in a moment."
+            raise HTTPException(503, sentence, {"Retry-After": "5"})
+        async with self._places:
+            yield self._turn
 
 
 class Session:
@@ -140,7 +180,8 @@ class Session:
         try:
             return self.ask_again(question, settings, wanted)
         except NoInkError as error:
-            return self._kept_without_ink(question._replace(settings=settings, wanted=wanted, problem=str(error)))
+            question = question._replace(settings=settings, wanted=wanted, problem=str(error))
+            return self._kept(question._replace(prepared=self._without_ink(data)))
 
     def ask_for_relatives(self, mark: Mark) -> Question:
         """Look for the relatives of a mark of the catalogue."""
@@ -148,15 +189,13 @@ class Session:
 
     def ask_again(self, question: Question, settings: Settings, wanted: Filter) -> Question:
         """Look for something, with these settings and among these marks."""
-        start = time.perf_counter()
-        if question.mark is not None:
-            query = query_of_mark(self.catalogue, question.mark)
-            question = question._replace(wanted=wanted)
-        else:
-            prepared = self._prepared(question.data, settings)
-            question = question._replace(settings=settings, wanted=wanted, prepared=prepared, problem="")
-            query = query_of(prepared)
-        return self._answered(question, query, start)
+        start, mark = time.perf_counter(), question.mark
+        prepared = None if mark else self._prepared(question.data, settings)
+        query = query_of_mark(self.catalogue, mark) if mark else query_of(prepared)
+        confidence = prepared.confidence if prepared else 1.0
+        found = answer(self.search, query, SHORTLIST, wanted, confidence=confidence, of=mark)
+        question = question._replace(settings=settings, wanted=wanted, prepared=prepared, problem="", answer=found)
+        return self._kept(question._replace(seconds=time.perf_counter() - start))
 
     def _prepared(self, data: bytes, settings: Settings) -> Prepared:
         try:
@@ -164,20 +203,20 @@ class Session:
         except NoInkError as error:
             raise NoInkError(error.where, error.rule, error.got, FIND_INK) from None  # the remedy of the page
 
-    def _kept_without_ink(self, question: Question) -> Question:
+    def _without_ink(self, data: bytes) -> Prepared:
         try:
-            shown = self.workers.prepare(question.data, Settings(ink=False))
+            return self.workers.prepare(data, Settings(ink=False))
         except ValueError:
             raise InputError("the picture", "show something", "one grey level", "Choose another picture.") from None
-        question = question._replace(prepared=shown, version=secrets.token_hex(4))
-        self.questions.put(question.key, question)
-        return question
 
-    def _answered(self, question: Question, query: Query, start: float) -> Question:
-        confidence = question.prepared.confidence if question.prepared else 1.0
-        found = answer(self.search, query, SHORTLIST, question.wanted, confidence=confidence, of=question.mark)
-        question = question._replace(version=secrets.token_hex(4), answer=found, seconds=time.perf_counter() - start)
-        self._keep_pairs(question)
+    def _kept(self, question: Question) -> Question:
+        """Remember a question, and the maps that were found for its answer."""
+        question = question._replace(version=secrets.token_hex(4))
+        mark = question.mark
+        start = f"{mark.uid} {version_of(mark)}" if mark else f"{question.key} {question.version}"
+        for hit in question.hits:
+            if hit.registration is not None:
+                self.pairs.put(f"{start} {hit.mark.uid} {version_of(hit.mark)}", hit.registration)
         self.questions.put(question.key, question)
         return question
 
@@ -185,9 +224,8 @@ class Session:
         """Return a question that was asked lately."""
         found = self.questions.get(key)
         if found is None:
-            raise HTTPException(
-                404, f"the query must be one of the last {N_QUESTIONS}; got one that is gone. Send the picture again."
-            )
+            sentence = f"the query must be one of the last {N_QUESTIONS}; got one that is gone. Send the picture again."
+            raise HTTPException(404, sentence)
         return found
 
     def mark(self, uid: str) -> Mark:
@@ -195,21 +233,18 @@ class Session:
         try:
             return self.catalogue.mark(uid)
         except KeyError:
-            raise HTTPException(
-                404, "the mark must be in this catalogue; got an id that is not. Look for it in the collection."
-            ) from None
+            sentence = "the mark must be in this catalogue; got an id that is not. Look for it in the collection."
+            raise HTTPException(404, sentence) from None
 
     def side(self, key: str) -> Side:
         """Return a mark, or the picture of a question, to be compared."""
         question = self.question(key) if key.startswith(QUESTION) else None
-        mark = question.mark if question else self.mark(key)
-        if mark is not None:
-            title, address, ink = title_of(mark), f"/mark/{mark.uid}", ink_of(self.catalogue, mark)
-            return _side(mark, mark.uid, title, address, version_of(mark), ink, mark)
-        assert question is not None
-        assert question.prepared is not None
-        prepared = question.prepared
-        return _side(prepared, key, "your picture", f"/query/{key}", question.version, prepared.mark, None)
+        if question and question.prepared:
+            address, prepared = f"/query/{key}", question.prepared
+            return Side(key, "your picture", address, question.version, prepared.mark, prepared)
+        mark = (question and question.mark) or self.mark(key)
+        address, ink = f"/mark/{mark.uid}", ink_of(self.catalogue, mark)
+        return Side(mark.uid, title_of(mark), address, version_of(mark), ink, mark)
 
     def registration(self, a: Side, b: Side) -> Registration:
         """Return the map from one to another; it is looked for once."""
@@ -219,22 +254,6 @@ class Session:
             found = register(a.ink, b.ink, refine=True)
             self.pairs.put(key, found)
         return found
-
-    def _keep_pairs(self, question: Question) -> None:
-        mark = question.mark
-        start = f"{mark.uid} {version_of(mark)}" if mark else f"{question.key} {question.version}"
-        for hit in question.hits:
-            if hit.registration is not None:
-                self.pairs.put(f"{start} {hit.mark.uid} {version_of(hit.mark)}", hit.registration)
-
-
-def _side(
-    pictured: Mark | Prepared, key: str, title: str, address: str, version: str, ink: Array, mark: Mark | None
-) -> Side:
-    scale, dx, dy = pictured.to_mark
-    unit = None if pictured.mm_per_pixel is None else pictured.mm_per_pixel / scale
-    to_mark = np.array([[scale, 0, dx], [0, scale, dy]])
-    return Side(key, title, address, version, ink, unit, (pictured.width, pictured.height), to_mark, mark)
 
 
 def _new_key() -> str:

@@ -8,13 +8,14 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from ..model import Mark
 from ..ranking import read_ink
 from .forms import Values, read_form
 from .pictures import FIRST, shown_as, tinted
 from .render import KEEP
-from .session import Session
+from .session import Question, Session
 
 FormView = Callable[[Request, Values], Response]
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -28,10 +29,19 @@ def session_of(request: Request) -> Session:
     return session
 
 
+def mark_of(request: Request) -> Mark:
+    """Return the mark that an address names."""
+    return session_of(request).mark(request.path_params["uid"])
+
+
+def question_of(request: Request) -> Question:
+    """Return the question that an address names."""
+    return session_of(request).question(request.path_params["key"])
+
+
 def page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     """Answer with a page."""
-    response: Response = request.app.state.pages(template, status, **values)
-    return response
+    return HTMLResponse(request.app.state.templates.get_template(template).render(values), status)
 
 
 def see_other(address: str) -> Response:
@@ -60,7 +70,7 @@ def queued_view(view: FormView) -> Endpoint:
     return endpoint
 
 
-def picture(data: bytes, kind: str) -> Response:
+def picture(data: bytes, kind: str = "image/png") -> Response:
     """Answer with a picture, which may be kept for good: its address changes with its content."""
     return Response(data, media_type=kind, headers={"Cache-Control": KEEP})
 
@@ -75,9 +85,9 @@ def picture_of(what: str, kind: str, stored: Callable[[str], bytes | None]) -> R
     stored : gives the bytes of "mark", "preview" and "original", if there are any
     """
     if kind == "ink.png":
-        return picture(stored("mark") or b"", "image/png")
+        return picture(stored("mark") or b"")
     if kind == "seen.png":
-        return picture(tinted(read_ink(stored("mark") or b"") / 255, FIRST), "image/png")
+        return picture(tinted(read_ink(stored("mark") or b"") / 255, FIRST))
     original = stored("original") if kind == "picture" else None
     shown = shown_as(original or b"")
     if original and shown:
