@@ -31,12 +31,13 @@ from nrcdt.paper.experiments import (
     start_seed,
     svm_accuracy,
 )
-from nrcdt.paper.extra_columns import ADDED
+from nrcdt.paper.extra_columns import GROUPS
 from nrcdt.paper.features import Features, rcdt_gram, span
 from nrcdt.paper.run import Settings, find_tables, run_table
 from nrcdt.paper.tables import TABLES, Number
 from nrcdt.plan import Plan
 
+ADDED = {table for group in GROUPS for table in group.tables}
 KEYS = ["row", "column", "printed", "measured", "std", "n", "verdict", "directions", "note", "printed_std"]
 KEYS += ["tolerance", "split_tolerance", "low", "high"]
 NEED_DATA = ["nt-watermark", "nt-animal", "nt-abc", "nn-faust", "kmeans-faust"]
@@ -700,7 +701,7 @@ def test_tables_have_columns_that_the_paper_does_not_have():
         "nt-abc": 11 * 2 + 8,
         "nn-faust": 3 * 3,
     }
-    assert set(ADDED) <= set(TABLES)
+    assert set(TABLES) >= ADDED
 
 
 def test_additions_stand_where_they_make_sense():

@@ -118,7 +118,7 @@ def _pictures(experiment: Experiment, settings: Settings) -> tuple[list[Figure],
 
 def _not_run(table: Table, settings: Settings, error: Exception) -> Result:
     keys = [(row, column) for row in chosen_rows(table, settings.quick) for column in row.printed]
-    cells = [_printed(table, row, column) for row, column in keys]
+    cells = [_cell(table, row, column) for row, column in keys]
     absent = _is_absent(error)
     why = str(error) if absent else f"failed with {type(error).__name__}: {error}"
     return Result(table.name, table.title, cells, [], [why], 0.0, failed=not absent)
@@ -148,24 +148,27 @@ def judged_cells(experiment: Experiment, measured: Measured) -> list[Cell]:
     printed = [(row.label, column) for row in experiment.rows for column in row.printed]
     added = [(row.label, column) for row in experiment.rows for column in row.added]
     known = [_judged(experiment, rows[label], column, measured[label, column]) for label, column in printed]
-    more = [_added(experiment.table, rows[label], column, measured[label, column]) for label, column in added]
+    more = [_with(_cell(experiment.table, rows[key[0]], key[1]), measured[key], ADDED) for key in added]
     others = [_other_starts(rows, *key, measured[key]) for key in measured if key not in {*printed, *added}]
     return known + more + others
 
 
-def _printed(table: Table, row: Row, column: str) -> Cell:
-    """Cell of a printed number, not measured."""
-    number = row.printed[column]
-    cell = Cell(row.label, column_label(column), number.value, note=number.note, printed_std=number.std)
-    return cell._replace(directions=_directions(table, row, column))
+def _cell(table: Table, row: Row, column: str) -> Cell:
+    """Cell that is not measured, with what is printed there; those of baselines have no directions."""
+    baseline = is_baseline(column) or table.experiment == "run times"
+    cell = Cell(row.label, column_label(column), directions=None if baseline else row.directions or table.n_directions)
+    number = row.printed.get(column)
+    return cell._replace(printed=number.value, note=number.note, printed_std=number.std) if number else cell
+
+
+def _with(cell: Cell, found: Measurement, verdict: str) -> Cell:
+    return cell._replace(measured=found.value, std=found.std, n=found.n, verdict=verdict)
 
 
 def _judged(experiment: Experiment, row: Row, column: str, found: Measurement) -> Cell:
     """Cell of a printed number that was measured, with a verdict where the data allow one."""
     table, number = experiment.table, row.printed[column]
-    cell = _printed(table, row, column)._replace(
-        measured=found.value, std=found.std, n=found.n, low=found.low, high=found.high, verdict=REPORTED
-    )
+    cell = _with(_cell(table, row, column), found, REPORTED)._replace(low=found.low, high=found.high)
     if not experiment.features.data.judged or table.experiment == "run times":
         return cell
     falling = (row.score or "").startswith("VI")
@@ -178,16 +181,10 @@ def _judged(experiment: Experiment, row: Row, column: str, found: Measurement) -
     return cell._replace(verdict=verdict, tolerance=gap, split_tolerance=alone)
 
 
-def _added(table: Table, row: Row, column: str, found: Measurement) -> Cell:
-    """Cell of a column that the paper does not have."""
-    directions = _directions(table, row, column)
-    return Cell(row.label, column_label(column), None, found.value, found.std, found.n, ADDED, directions)
-
-
 def _other_starts(rows: dict[str, Row], label: str, column: str, found: Measurement) -> Cell:
     """Cell of a clustering with other starts, beside the printed number that was compared with the paper's starts."""
-    number = rows[label.partition(", ")[0]].printed[column]
-    return Cell(label, column_label(column), number.value, found.value, found.std, found.n, OTHER_STARTS)
+    printed = rows[label.partition(", ")[0]].printed[column].value
+    return _with(Cell(label, column_label(column), printed), found, OTHER_STARTS)
 
 
 def _explain_differing_baselines(experiment: Experiment, cells: list[Cell], quick: bool) -> list[Cell]:
@@ -201,13 +198,6 @@ def _explain_differing_baselines(experiment: Experiment, cells: list[Cell], quic
     )
     found = {(label, column_label(column)): note for (label, column), note in notes.items()}
     return [cell._replace(note=found.get((cell.row, cell.column), cell.note)) for cell in cells]
-
-
-def _directions(table: Table, row: Row, column: str) -> int | None:
-    """Return the number of directions of an NR-CDT cell, None for baselines."""
-    if is_baseline(column) or table.experiment == "run times":
-        return None
-    return row.directions or table.n_directions
 
 
 def about(settings: Settings, names: Iterable[str]) -> dict[str, str]:
