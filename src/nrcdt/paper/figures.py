@@ -40,6 +40,7 @@ MARKERS = ("o", "*", "^", "D", "v", "p", "<", ">", "h", "X")
 ALPHAS = {"train": 1.0, "test": 0.35}
 WIDTH = 9.0
 GAP = 0.1
+SEAM = 0.05
 LINE = 0.17
 
 
@@ -59,7 +60,7 @@ def _check_one_per(what: str, of: Sequence[Any], name: str, given: Sequence[Any]
 def image_gallery(
     templates: Any, samples: Any, labels: Any, names: Sequence[str], per_class: int | None = None
 ) -> Figure:
-    """Show pictures of every class: a large template above some samples, or a row of samples.
+    """Show pictures of every class: a large template above some samples, or samples alone.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def image_gallery(
         Ink is bright; it is printed dark on white paper.
     labels : array of shape (n_samples,)
     names : one per class
-    per_class : samples shown of each class; 2 below a template, 4 in a row of their own if left out
+    per_class : samples shown of each class; 2 below a template, 4 in a row if left out
 
     Examples
     --------
@@ -81,11 +82,10 @@ def image_gallery(
     """
     n_shown = per_class or (4 if templates is None else 2)
     groups = [group[:n_shown] for group in _groups(samples, labels, names)]
-    if templates is None:
-        return _sample_rows(_cut(groups), names)
-    _check_one_per("class", groups, "templates", templates, "Or pass None.")
-    templates, *groups = _cut([np.asarray(templates), *groups])
-    return _template_columns(templates, groups, names)
+    if templates is not None:
+        _check_one_per("class", groups, "templates", templates, "Or pass None.")
+    *groups, large = _cut([*groups, np.asarray(samples)[:0] if templates is None else np.asarray(templates)])
+    return _class_panels(groups, large, names)
 
 
 def _cut(groups: list[Array]) -> list[Array]:
@@ -100,35 +100,22 @@ def _margin(marked: Array) -> int:
     return int(min(marked.argmax(), marked[::-1].argmax()))
 
 
-def _template_columns(templates: Any, groups: list[Array], names: Sequence[str]) -> Figure:
-    large, small = 1.35, (1.35 - 0.05) / 2
-    titles = [fold_text(name, large) for name in names]
-    head = LINE * count_lines(titles) + 0.05
-    foot = (small + 0.05) * -(-max(map(len, groups)) // 2)
-    figure, corners = panel_grid(len(groups), 6, large + 2 * GAP, head + large + foot + 2 * GAP)
-    for corner, title, template, group in zip(corners, titles, templates, groups, strict=True):
-        left, top = corner[0] + GAP, corner[1] + GAP + head
-        write_text(figure, left + large / 2, top - 0.04, title, ha="center", va="bottom")
-        _show_ink(add_panel(figure, left, top, large, large), template)
-        for j, sample in enumerate(group):
-            x, y = left + j % 2 * (small + 0.05), top + large + 0.05 + j // 2 * (small + 0.05)
+def _class_panels(groups: list[Array], templates: Array, names: Sequence[str]) -> Figure:
+    """Show a panel per class: its name, its template, if there are any, and its samples: below it two in a row."""
+    n_samples, large = max(map(len, groups)), 1.35 if len(templates) else 0.0
+    small, n_across, most = (0.65, 2, 6) if large else (0.95, n_samples, 1 + (len(groups) > 5))
+    width, below = n_across * (small + SEAM) - SEAM, large and large + SEAM
+    titles = [fold_text(name, width) for name in names]
+    head, foot = GAP + LINE * count_lines(titles) + SEAM, -(-n_samples // n_across) * (small + SEAM) + GAP
+    figure, corners = panel_grid(len(groups), most, width + 2 * GAP, head + below + foot - SEAM)
+    for i, (left, top) in enumerate(corners):
+        left, top = left + GAP, top + head
+        write_text(figure, left + width / 2, top - 0.04, titles[i], ha="center", va="bottom")
+        if large:
+            _show_ink(add_panel(figure, left, top, large, large), templates[i])
+        for j, sample in enumerate(groups[i]):
+            x, y = left + j % n_across * (small + SEAM), top + below + j // n_across * (small + SEAM)
             _show_ink(add_panel(figure, x, y, small, small), sample)
-    return figure
-
-
-def _sample_rows(groups: list[Array], names: Sequence[str]) -> Figure:
-    n_samples = max(map(len, groups))
-    n_blocks = 1 if len(groups) <= 5 else 2
-    n_rows = -(-len(groups) // n_blocks)
-    side, label = 0.95, min(1.1, 0.2 + 0.07 * max(map(len, names)))
-    block = label + n_samples * (side + 0.05) + 2 * GAP
-    figure = new_figure(n_blocks * block, n_rows * (side + 0.05) + GAP)
-    for i, group in enumerate(groups):
-        left, top = GAP + i // n_rows * block, GAP / 2 + i % n_rows * (side + 0.05)
-        name = fold_text(names[i], label - GAP)
-        write_text(figure, left + label - GAP, top + side / 2, name, ha="right", va="center")
-        for j, sample in enumerate(group):
-            _show_ink(add_panel(figure, left + label + j * (side + 0.05), top, side, side), sample)
     return figure
 
 
@@ -342,20 +329,15 @@ def _cluster_legend(names: Sequence[str], n_centres: int, width: float) -> tuple
     symbols = [handle(_cycle(MARKERS, i), color="0.25", markeredgewidth=0) for i in range(len(names))]
     squares = [handle("s", color=_cycle(COLOURS, i), markeredgecolor="black") for i in range(n_centres)]
     points = [handle("o", color=COLOURS[0], alpha=alpha, markeredgewidth=0) for alpha in ALPHAS.values()]
-    handles: list[Any] = []
-    labels: list[str] = []
-    lines: list[list[int]] = []
-    for heading, own, texts in (
-        ("class:", symbols, names),
-        ("nearest centre:", squares, centre_names),
-        ("points:", points, ALPHAS),
-    ):
-        start = len(labels)
-        handles += [handle(""), *own]
-        labels += [heading, *texts]
-        lines += [[start + i for i in line] for line in legend_lines(labels[start:], 5, width)]
-    whole = legend_lines(labels, 5, width)
-    return whole if len(whole) == 1 else lines, handles, labels
+    groups = (("class:", symbols, names), ("nearest centre:", squares, centre_names), ("points:", points, ALPHAS))
+    handles = [one for _, own, _ in groups for one in (handle(""), *own)]
+    labels = [text for heading, _, texts in groups for text in (heading, *texts)]
+    lines = legend_lines(labels, 5, width)
+    if len(lines) > 1:
+        ends = np.cumsum([1 + len(texts) for *_, texts in groups])
+        parts = np.split(np.arange(len(labels)), ends[:-1])
+        lines = [part[line].tolist() for part in parts for line in legend_lines([labels[i] for i in part], 5, width)]
+    return lines, handles, labels
 
 
 def _cycle(looks: Sequence[str], i: int) -> str:
