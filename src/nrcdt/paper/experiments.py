@@ -178,7 +178,7 @@ def random_split(labels: Array, n_train: int, rng: np.random.Generator) -> tuple
     >>> len(train), len(test)
     (4, 2)
     """
-    classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    classes = _members(labels)
     fewest = min(map(len, classes))
     if fewest <= n_train:
         raise MissingData(
@@ -224,10 +224,13 @@ def cluster_scores(experiment: Experiment, points: Array, seed: int, *, greedy: 
     return scores
 
 
+def _members(labels: Array) -> list[Array]:
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
+
+
 def halves(labels: Array) -> tuple[Array, Array]:
     """Return the positions of the first and of the second half of every class."""
-    classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    first = np.concatenate([members[: len(members) // 2] for members in classes])
+    first = np.concatenate([members[: len(members) // 2] for members in _members(labels)])
     return first, np.setdiff1d(np.arange(len(labels)), first)
 
 

@@ -23,8 +23,8 @@ Drawn = Iterator[tuple[str, str, Any]]
 
 def illustrate(experiment: Experiment, folder: Path) -> list[Figure]:
     """Draw the pictures of a table into a folder."""
-    drawn, draw = [], _PICTURES.get(experiment.table.name)
-    for name, caption, picture in draw(experiment) if draw else ():
+    drawn = []
+    for name, caption, picture in _PICTURES[experiment.table.pictures](experiment):
         figures.save(picture, folder, name)
         drawn.append(Figure(name, caption))
     return drawn
@@ -65,11 +65,8 @@ def _animals(experiment: Experiment) -> Drawn:
     data = experiment.dataset
     chosen = [*data.templates, *(data.samples[np.flatnonzero(data.labels == k)[0]] for k in range(len(data.names)))]
     captions = [*data.names, *("transformed" for _ in data.names)]
-    yield (
-        "dataset-animals",
-        "Templates, and one transformed sample of each.",
-        figures.cloud_gallery(chosen, captions, len(data.names)),
-    )
+    picture = figures.cloud_gallery(chosen, captions, len(data.names))
+    yield "dataset-animals", "Templates, and one transformed sample of each.", picture
     yield _fine_curves(experiment, "Fibonacci points")
 
 
@@ -115,16 +112,12 @@ def _clusters(experiment: Experiment) -> Drawn:
 
 
 _PICTURES: dict[str, Callable[[Experiment], Drawn]] = {
-    "nt-academic": _academic,
-    "nt-polygon": _images,
-    "nt-watermark": _images,
-    "nn-linmnist": _images,
-    "kmeans-academic": _clusters,
-    "kmeans-polygon": _clusters,
-    "kmeans-linmnist": _clusters,
-    "kmeans-faust": _clusters,
-    "nt-animal": _animals,
-    "nt-abc": _shapes,
-    "nn-faust": _poses,
-    "nt-rotation": _rotations,
+    "": lambda experiment: iter(()),
+    "academic": _academic,
+    "images": _images,
+    "clusters": _clusters,
+    "animals": _animals,
+    "shapes": _shapes,
+    "poses": _poses,
+    "rotations": _rotations,
 }

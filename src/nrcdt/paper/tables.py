@@ -41,7 +41,7 @@ class Table(NamedTuple):
 
     Of every class there are `n_samples`, or `quick_samples` in a quick run. `n_draws` datasets are drawn for the 20
     splits or runs of k-means. `drawings` says that the templates are drawings of our own that decide the outcome: such
-    a table is not judged. `printed` is one block of lines per kind of row.
+    a table is not judged. `pictures` are those of `illustrate.py`. `printed` is one block of lines per kind of row.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Table(NamedTuple):
     n_directions: int = 256
     n_draws: int = 1
     drawings: bool = False
+    pictures: str = ""
 
     @property
     def rows(self) -> list[Row]:
