@@ -25,7 +25,7 @@ class Group(NamedTuple):
         (False, True, False)
         """
         if directions is None or self.directions is None:
-            return directions is self.directions
+            return directions is None and self.directions is None
         return self.directions[0] <= directions <= self.directions[1] and self.train <= (train or self.train)
 
 

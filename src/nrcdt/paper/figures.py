@@ -5,7 +5,7 @@ Every function returns a figure of its own, without the global state of pyplot; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -52,7 +52,7 @@ def _groups(samples: Any, labels: Any, names: Sequence[str]) -> list[Array]:
     return [samples[labels == label] for label in classes]
 
 
-def _check_one_per(what: str, of: Sequence[Any], name: str, given: Sequence[Any], remedy: str) -> None:
+def _check_one_per(what: str, of: Sized, name: str, given: Sized, remedy: str) -> None:
     if len(given) != len(of):
         raise InputError(name, f"be one per {what}, {len(of)}", len(given), remedy)
 
@@ -182,8 +182,8 @@ def rotation_cones(rows: Mapping[str, Any], n_shown: int = 20) -> Figure:
     1
     """
     pitch, label = 0.44, 0.25 + 0.075 * max(map(len, rows))
-    figure = new_figure(label + (n_shown + 1) * pitch, len(rows) * pitch + GAP)
-    axes = add_panel(figure, 0, 0, *figure.get_size_inches())
+    across, down = label + (n_shown + 1) * pitch, len(rows) * pitch + GAP
+    figure = new_figure(across, down)
     from matplotlib.collections import PolyCollection
 
     polygons, colours = [], []
@@ -191,16 +191,14 @@ def rotation_cones(rows: Mapping[str, Any], n_shown: int = 20) -> Figure:
         y = GAP / 2 + (i + 0.5) * pitch
         write_text(figure, label - GAP, y, name, ha="right", va="center")
         faces, paints = cones(np.asarray(quaternions)[:n_shown])
-        for j, (face, paint) in enumerate(zip(faces, paints, strict=True)):
-            polygons.append(face * 0.52 * pitch + [label + (j + 0.5) * pitch, figure.get_size_inches()[1] - y])
-            colours.append(paint)
+        polygons += [face * 0.52 * pitch + [label + (j + 0.5) * pitch, down - y] for j, face in enumerate(faces)]
+        colours += paints
         if len(quaternions) > n_shown:
             write_text(figure, label + (n_shown + 0.1) * pitch, y, "…", va="center", fontsize=12)
-    across, down = figure.get_size_inches()
     paint = np.concatenate(colours)
     look: dict[str, Any] = {"facecolors": paint, "edgecolors": paint, "linewidths": 0.6, "rasterized": True}
+    axes = add_panel(figure, 0, 0, across, down, xlim=(0, across), ylim=(0, down))
     axes.add_collection(PolyCollection(list(np.concatenate(polygons)), **look))
-    axes.set(xlim=(0, across), ylim=(0, down))
     axes.set_axis_off()
     return figure
 
