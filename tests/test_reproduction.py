@@ -638,7 +638,7 @@ def test_short_coordinates_keep_distances_and_labels(rng):
 def test_aggregations_agree_with_the_estimator(tmp_path):
     features = small_experiment("svm-academic", tmp_path, 2, n_quantiles=64, n_radii=300).features
     images = np.stack(features.measures)
-    blocks = features.aggregations(["max", "tv"], 16)
+    blocks = features.columns(["max", "tv"], 16)
     assert list(blocks) == ["max", "tv"]
     for name, block in blocks.items():
         model = NRCDT(n_directions=16, n_quantiles=64, n_radii=300, aggregate=name)
@@ -652,7 +652,7 @@ def key_of(column, n_directions=8, *, raw=False, seed=0, **changes):
     class Recorder:
         def get(self, key, compute):
             keys.append(json.dumps(key))
-            return {name: np.zeros(1) for name in ("features", *AGGREGATIONS)}
+            return {name: np.zeros(1) for name in ("features", column)}
 
     clouds = np.random.default_rng(seed).normal(size=(3, 20, 2))
     table = TABLES["nn-faust"]._replace(**{"space": "euclidean", "n_quantiles": 16, **changes})
@@ -669,6 +669,21 @@ def test_features_are_kept_under_everything_that_decides_them(column):
     others.append(key_of("max", space="circular") if column == "max" else key_of("rcdt", raw=True))
     others += [key_of(other) for other in ("whitened.max", "mean", "max+std", "std+max", "moments", "eucl")]
     assert len({given, *others}) == 1 + len(others)
+
+
+def test_no_setting_of_features_is_missing_from_their_key(tmp_path):
+    features = small_experiment("nt-academic", tmp_path).features
+    changes = [
+        {"frame": "whitened"},
+        {"normalize": None},
+        {"reference": "norm"},
+        {"trim": 0.1},
+        {"aggregate": "max"},
+        {"aggregate": ["max", "tv"]},
+        {"directions": np.eye(2)},
+    ]
+    plans = [features.plan(8, **change) for change in ({}, *changes)]
+    assert len({json.dumps(features._key("the same", plan)) for plan in plans}) == len(plans)
 
 
 def test_splits_and_halves_take_from_every_class(rng):

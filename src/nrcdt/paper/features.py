@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,29 +46,27 @@ class Features:
         there are rows stand for them, with the same distances and inner products; for several aggregations side by
         side always.
         """
-        frame, names = read_method(method)
         n_directions = n_directions or self.table.n_directions
-        if _are_known(names):
-            blocks = partial(self.aggregations, self._of_same_slices(names, frame, n_directions), n_directions, frame)
-            if len(names) == 1:
-                return blocks()[names[0]]
-            plan = self.plan(n_directions, frame=frame, aggregate=names)
-            return self._once("side by side", lambda: self._side_by_side(blocks(), plan), plan)
+        if _is_aggregated(method):
+            return self.columns(self._of_same_slices(method, n_directions), n_directions)[method]
         if method == "rcdt":
             return self._rcdt(self.plan(n_directions, normalize=None), raw)
         if method == "eucl":
             return self._pixels() if raw else self._once(method, lambda: span(_gram(self._pixels()))[0])
         return self._once(method, lambda: self._baseline(method))
 
-    def aggregations(self, names: list[str], n_directions: int, frame: str = "fixed") -> dict[str, Array]:
-        """Return the features of aggregations by name, all computed from the same slices."""
-        plan = self.plan(n_directions, frame=frame, aggregate=names)
+    def columns(self, methods: list[str], n_directions: int) -> dict[str, Array]:
+        """Return the features of several methods of one frame, all computed from the same slices."""
+        wanted = {method: read_method(method)[1] for method in methods}
+        names = sorted({name for own in wanted.values() for name in own})
+        plan = self.plan(n_directions, frame=read_method(methods[0])[0], aggregate=names)
 
         def compute() -> dict[str, Array]:
             features = gather(self._checked, plan, plan.features, n_jobs=-1)
-            return dict(zip(names, np.split(features, np.cumsum(plan.block_sizes)[:-1], axis=1), strict=True))
+            blocks = dict(zip(names, np.split(features, np.cumsum(plan.block_sizes)[:-1], axis=1), strict=True))
+            return {method: self._side_by_side([blocks[name] for name in own]) for method, own in wanted.items()}
 
-        return self.cache.get(self._key("aggregations", plan), compute)
+        return self.cache.get(self._key(methods, plan), compute)
 
     def plan(self, n_directions: int, **settings: Any) -> Plan:
         """Return what the table computes features by; `settings` are those of `Plan.resolve` that it leaves open."""
@@ -89,22 +87,24 @@ class Features:
     def _checked(self) -> Sequence[Any]:
         return self._space.check(self.measures)
 
-    def _key(self, what: str, plan: Plan | None) -> dict[str, Any]:
+    def _key(self, what: str | list[str], plan: Plan | None) -> dict[str, Any]:
         return {"data": self.digest, "features": what, "plan": plan and plan.digest}
 
     def _once(self, what: str, compute: Callable[[], Array], plan: Plan | None = None) -> Array:
         return self.cache.get(self._key(what, plan), lambda: {"features": compute()})["features"]
 
-    def _of_same_slices(self, names: list[str], frame: str, n_directions: int) -> list[str]:
-        """Return all aggregations that the table wants of the same slices, and the given ones."""
+    def _of_same_slices(self, method: str, n_directions: int) -> list[str]:
+        """Return a method, and all others that the table wants in its frame for so many directions."""
         rows = [row for row in self.table.rows if row.directions in (None, n_directions)]
-        methods = [read_method(column) for row in rows for column in row.columns]
-        return sorted({*names, *(name for own, also in methods if own == frame and _are_known(also) for name in also)})
+        others = {column.partition("/")[0] for row in rows for column in row.columns}
+        frame = read_method(method)[0]
+        return sorted({method, *(one for one in others if _is_aggregated(one) and read_method(one)[0] == frame)})
 
-    def _side_by_side(self, blocks: dict[str, Array], plan: Plan) -> Array:
-        features = np.hstack([blocks[block.aggregation.name] for block in plan.blocks])
-        scales = BlockScales(plan.block_sizes).partial_fit(features[: self.n_templates or None])
-        rows = scales.transform(features).astype(float)
+    def _side_by_side(self, blocks: list[Array]) -> Array:
+        if len(blocks) == 1:
+            return blocks[0]
+        features, sizes = np.hstack(blocks), [block.shape[1] for block in blocks]
+        rows = BlockScales(sizes).partial_fit(features[: self.n_templates or None]).transform(features).astype(float)
         return span(rows @ rows.T)[0]
 
     def _rcdt(self, plan: Plan, raw: bool) -> Array:
@@ -123,8 +123,8 @@ class Features:
         return np.asarray(moments.transform(measures))
 
 
-def _are_known(names: list[str]) -> bool:
-    return AGGREGATIONS.keys() >= set(names)
+def _is_aggregated(method: str) -> bool:
+    return AGGREGATIONS.keys() >= set(read_method(method)[1])
 
 
 def rcdt_gram(measures: Sequence[Any], plan: Plan) -> Array:

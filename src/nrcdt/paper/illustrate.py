@@ -57,7 +57,7 @@ def _curves(experiment: Experiment, features: dict[str, Any], how: str) -> tuple
 
 
 def _fine_curves(experiment: Experiment, unit: str) -> tuple[str, str, Any]:
-    features = experiment.features.aggregations(["max", "abs_max", "range"], CURVE_DIRECTIONS)
+    features = experiment.features.columns(["max", "abs_max", "range"], CURVE_DIRECTIONS)
     return _curves(experiment, features, f"{CURVE_DIRECTIONS} {unit}")
 
 
