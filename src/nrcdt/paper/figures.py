@@ -220,7 +220,8 @@ def feature_curves(blocks: Mapping[str, tuple[Any, Any]], labels: Any, names: Se
     """
     n_columns, width = grid_shape(len(blocks), 3)[1], WIDTH if len(blocks) > 1 else 5.0
     lines = legend_lines(names, 7, width)
-    across, down = width / n_columns, 0.78 * width / n_columns
+    across = width / n_columns
+    down = 0.78 * across
     figure, corners = panel_grid(len(blocks), 3, across, down, 0.3 * len(lines) + 0.1)
     for i, (title, (templates, samples)) in enumerate(blocks.items()):
         left, top = corners[i]
@@ -304,7 +305,8 @@ def cluster_scatter(views: Mapping[str, View], names: Sequence[str], dimensions:
     n_columns, page = grid_shape(len(views), 3)[1], WIDTH if len(views) > 1 else 6.0
     n_centres = max(len(view.centres) for view in views.values())
     lines, handles, labels = _cluster_legend(names, n_centres, page)
-    across, down = page / n_columns, 0.85 * page / n_columns
+    across = page / n_columns
+    down = 0.85 * across
     figure, corners = panel_grid(len(views), 3, across, down, 0.3 * len(lines) + 0.1)
     draw_legend(figure, lines, handles, labels, handlelength=1)
     look: dict[str, Any] = {"projection": "3d", "computed_zorder": False} if dimensions == 3 else {}

@@ -138,8 +138,9 @@ def _markdown(values: dict[str, Any]) -> str:
     return templates.get_template("reproduction.md").render(values)
 
 
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;"} | {mark: f"\\{mark}" for mark in "\\|*`"})
+
+
 def _plain(text: str) -> str:
     """Escape what Markdown would take for markup."""
-    for character, escaped in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("`", "\\`")):
-        text = text.replace(character, escaped)
-    return " ".join(text.split())
+    return " ".join(text.translate(_ESCAPED).split())
