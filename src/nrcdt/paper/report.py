@@ -6,7 +6,7 @@ import json
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +19,7 @@ from .cells import DIFFERS, NOT_HELD, RULE, Cell, Figure, Result
 from .extra_columns import MEANING
 from .summaries import NOT_PRINTED, Grid
 
-
-class Group(NamedTuple):
-    """Neighbouring labels that share a part: its name, and the labels whole and without that part."""
-
-    name: str
-    labels: list[tuple[str, str]]
+Group = tuple[str, list[tuple[str, str]]]  # neighbours that share a part: its name, and the labels with and without it
 
 
 def write_cells(folder: Path, result: Result) -> Path:
@@ -118,18 +113,18 @@ def _picture(folder: Path, figure: Figure) -> str | None:
 def _column_groups(grid: Grid) -> list[Group]:
     added = [(column, column) for column in grid.columns if grid.is_added(column)]
     groups = _grouped([column for column in grid.columns if not grid.is_added(column)], first=False)
-    return [*groups, Group(NOT_PRINTED, added)] if added else groups
+    return [*groups, (NOT_PRINTED, added)] if added else groups
 
 
 def _grouped(labels: list[str], *, first: bool) -> list[Group]:
     """Group neighbours that share the part before the first (or after the last) comma, if all labels have one."""
-    ungrouped = [Group("", [(label, label) for label in labels])]
+    ungrouped = [("", [(label, label) for label in labels])]
     if not all(", " in label for label in labels):
         return ungrouped
     parts = [label.split(", ", 1) if first else label.rsplit(", ", 1)[::-1] for label in labels]
     runs = groupby(zip(labels, parts, strict=True), key=lambda entry: entry[1][0])
-    groups = [Group(name, [(label, rest) for label, (_, rest) in entries]) for name, entries in runs]
-    return groups if len({group.name for group in groups}) == len(groups) < len(labels) else ungrouped
+    groups = [(name, [(label, rest) for label, (_, rest) in entries]) for name, entries in runs]
+    return groups if len({name for name, _ in groups}) == len(groups) < len(labels) else ungrouped
 
 
 def _markdown(values: dict[str, Any]) -> str:
