@@ -60,37 +60,38 @@ def blobs(rng, n=40, n_features=60):
 @pytest.mark.parametrize("greedy", [False, True])
 def test_everybody_is_with_the_nearest_centre(rng, greedy):
     train, test = rng.normal(size=(90, 100)), rng.normal(size=(50, 100))
-    found = k_means(train, test, 4, seed=3, greedy=greedy)
-    assert found.centres.shape == (4, 100)
-    np.testing.assert_array_equal(found.train, cdist(train, found.centres).argmin(axis=1))
-    np.testing.assert_array_equal(found.test, cdist(test, found.centres).argmin(axis=1))
-    means = [train[found.train == part].mean(axis=0) for part in range(4)]
-    np.testing.assert_allclose(found.centres, means, atol=1e-12)
+    found = k_means(train, 4, seed=3, greedy=greedy)
+    centres = found.cluster_centers_
+    assert centres.shape == (4, 100)
+    np.testing.assert_array_equal(found.labels_, cdist(train, centres).argmin(axis=1))
+    np.testing.assert_array_equal(found.predict(test), cdist(test, centres).argmin(axis=1))
+    means = [train[found.labels_ == part].mean(axis=0) for part in range(4)]
+    np.testing.assert_allclose(centres, means, atol=1e-12)
 
 
 @pytest.mark.parametrize("greedy", [False, True])
 def test_groups_that_are_far_apart_are_found(rng, greedy):
     train, labels = blobs(rng)
     test, _ = blobs(rng)
-    runs = [k_means(train, test, 3, seed, greedy) for seed in range(8)]
-    scores = [variation_of_information(labels, run.test) for run in runs]
+    runs = [k_means(train, 3, seed, greedy) for seed in range(8)]
+    scores = [variation_of_information(labels, run.predict(test)) for run in runs]
     assert sum(score == 0 for score in scores) >= (8 if greedy else 4)
 
 
 def test_a_seed_repeats_and_seeds_differ(rng):
     train = rng.normal(size=(60, 20))
-    runs = [k_means(train, train[:9], 5, seed) for seed in (1, 1, 2)]
-    np.testing.assert_array_equal(runs[0].centres, runs[1].centres)
-    np.testing.assert_array_equal(runs[0].test, runs[1].test)
-    assert rand_score(runs[0].train, runs[2].train) < 1
+    runs = [k_means(train, 5, seed) for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(runs[0].cluster_centers_, runs[1].cluster_centers_)
+    np.testing.assert_array_equal(runs[0].predict(train[:9]), runs[1].predict(train[:9]))
+    assert rand_score(runs[0].labels_, runs[2].labels_) < 1
 
 
 def test_plain_starts_once_and_greedy_keeps_the_best_of_ten(rng):
     train = rng.normal(size=(120, 30))
 
     def cost(greedy, seed):
-        found = k_means(train, train, 8, seed, greedy)
-        return ((train - found.centres[found.train]) ** 2).sum()
+        found = k_means(train, 8, seed, greedy)
+        return ((train - found.cluster_centers_[found.labels_]) ** 2).sum()
 
     plain = [cost(False, seed) for seed in range(12)]
     assert np.ptp(plain) > 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nrcdt.paper import page, report, summaries
+from nrcdt.paper import report, summaries
 from nrcdt.paper.cells import (
     ADDED,
     AGREES,
@@ -163,13 +163,16 @@ def test_other_starts_do_not_compare_a_number_again():
     assert summaries.table_outcome(SCORES._replace(cells=[*SCORES.cells, again])) == "1 of 1 hold, 1 other starts"
 
 
-def test_the_page_of_the_docs_says_what_it_leaves_out():
+def test_the_page_of_the_docs_says_what_it_leaves_out(tmp_path):
     script = Path(__file__).parents[1] / "docs" / "make_paper.py"
     spec = spec_from_file_location("make_paper", script)
     make_paper = module_from_spec(spec)
     spec.loader.exec_module(make_paper)
     own, foreign = Figure("curves-academic", "Curves."), Figure("dataset-abc", "The 80 templates.")
-    text = report._markdown([RESULT._replace(figures=[own, foreign])], {"command": "nrcdt paper all --data FOLDER"})
+    report.write_report(
+        tmp_path, [RESULT._replace(figures=[own, foreign])], {"command": "nrcdt paper all --data FOLDER"}
+    )
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
     shown = make_paper.page(text)
     assert "![Curves.](paper/curves-academic.png)" in shown
     assert "dataset-abc" not in shown
@@ -324,8 +327,8 @@ def test_rows_and_columns_are_grouped_by_what_they_share(tmp_path):
     assert [text for _, _, text in table[0]] == ["", "Chebyshev norm", "Euclidean norm"]
     assert [attributes.get("colspan") for _, attributes, _ in table[0]] == [None, "2", "2"]
     assert [text for _, _, text in table[1]] == ["", "max", "tv", "max", "tv"]
-    assert page._grouped(["a, x", "b"], first=True) == [("", [("a, x", "a, x"), ("b", "b")])]
-    assert page._grouped(["a, x", "b, x"], first=True)[0][0] == ""
+    assert report._grouped(["a, x", "b"], first=True) == [("", [("a, x", "a, x"), ("b", "b")])]
+    assert report._grouped(["a, x", "b, x"], first=True)[0][0] == ""
 
 
 MORE = [

@@ -6,7 +6,6 @@ A file appears whole or not at all, so two runs may share the folder and either 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import time
@@ -20,7 +19,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from ..slices import Array
+from ..arrays import Array
+from ..fingerprint import digest
 from ..whole_files import PART, whole_file
 
 ABANDONED = 3600  # seconds; no array takes that long to write
@@ -60,7 +60,8 @@ class Cache:
 
     def get(self, key: dict[str, Any], compute: Callable[[], dict[str, Array]]) -> dict[str, Array]:
         """Return the arrays stored under a key, or compute and store them. The key must be plain data."""
-        path = self.folder / f"{_digest(key)}.npz"
+        name = digest({"code": code_digest(PACKAGE), **key})
+        path = self.folder / f"{name}.npz"
         try:
             with np.load(path, allow_pickle=False) as stored:
                 return dict(stored)
@@ -73,11 +74,6 @@ class Cache:
         except OSError as error:  # a full disk costs time, not results
             warnings.warn(f"the cache must be writable; got {error}. Choose another --cache.", stacklevel=2)
         return arrays
-
-
-def _digest(key: dict[str, Any]) -> str:
-    text = json.dumps({"code": code_digest(PACKAGE), **key}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @cache

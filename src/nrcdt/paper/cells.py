@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 HELD, NOT_HELD = "held", "not held"
@@ -15,19 +16,8 @@ VERDICTS = (HELD, NOT_HELD, AGREES, DIFFERS, REPORTED, NOT_RUN)
 WANTED_SHARE = 0.95
 WANTED_DIRECTIONS = 16
 
-RULE = f"""Features of this package ("NR-CDT cells") hold when the measured value is not below the printed one by more
-than the largest of twice the joint standard error, one sample, and one printed digit (0.001). The standard error is
-that of a proportion of the tested samples or, where the experiment was repeated over random splits, that of the mean
-over the splits if it is larger: splits of one draw share its samples, and the paper's samples are others than ours.
-Where we draw the dataset anew for the splits, their mean has that chance in it, and its error alone is taken for ours.
-k-means cells hold when the printed value is not better than all of our 20 runs by more than one printed digit (0.0001);
-the median of the runs is shown, with their standard deviation, and n counts them.
-Each run has a start of its own, and the runs share the draws of the dataset evenly: 20 draws, but 5 of polygons and the
-one there is of FAUST. Runs from other starts than the paper's stand beside them, not judged. Baselines (Euclidean,
-affine moments, LOT, R-CDT) are compared in both directions by the same rule: they agree or differ. Tables on stand-in
-data, on drawings of our own that decide the outcome, and run times are reported side by side and not judged. The
-reproduction counts as successful when at least {WANTED_SHARE:.0%} of the judged NR-CDT cells with at least
-{WANTED_DIRECTIONS} directions hold."""
+_TEXT = Path(__file__).with_name("rule.txt").read_text(encoding="utf-8")
+RULE = _TEXT.format(share=WANTED_SHARE, directions=WANTED_DIRECTIONS)
 
 
 class Measurement(NamedTuple):

@@ -5,40 +5,24 @@ The Rand index is scikit-learn's `rand_score`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.metrics.cluster import contingency_matrix
 
+from ..arrays import Array
 from ..errors import InputError
-from ..slices import Array
 
 GREEDY_STARTS = 10
 
 
-class Clustering(NamedTuple):
-    """Cluster centres, and for every training and test sample the number of the nearest one.
-
-    Attributes
-    ----------
-    centres : array of shape (k, n_features)
-    train : array of shape (n_train,), integers below k
-    test : array of shape (n_test,), integers below k
-    """
-
-    centres: Array
-    train: Array
-    test: Array
-
-
-def k_means(train: Array, test: Array, k: int, seed: int, greedy: bool = False) -> Clustering:
-    """Cluster the training samples, and give every test sample to the nearest centre.
+def k_means(train: Array, k: int, seed: int, greedy: bool = False) -> KMeans:
+    """Cluster training samples; return the model, which gives other samples to the nearest centre.
 
     Parameters
     ----------
     train : array of shape (n_train, n_features)
-    test : array of shape (n_test, n_features)
     k : number of clusters
     seed : of the random starts
     greedy : bool
@@ -48,21 +32,17 @@ def k_means(train: Array, test: Array, k: int, seed: int, greedy: bool = False) 
     Examples
     --------
     >>> import numpy as np
-    >>> train = np.array([[0.0], [1.0], [10.0], [11.0]])
-    >>> found = k_means(train, np.array([[4.0], [7.0]]), 2, seed=0)
-    >>> np.sort(found.centres, axis=0)
+    >>> model = k_means(np.array([[0.0], [1.0], [10.0], [11.0]]), 2, seed=0)
+    >>> np.sort(model.cluster_centers_, axis=0)
     array([[ 0.5],
            [10.5]])
-    >>> bool(found.test[0] == found.train[0]), bool(found.test[1] == found.train[3])
-    (True, True)
+    >>> model.predict([[4.0], [7.0]]) == model.labels_[[0, 3]]
+    array([ True,  True])
     """
     if greedy:
-        model = KMeans(k, init="k-means++", n_init=GREEDY_STARTS, random_state=seed)
-    else:
-        centres, _ = kmeans_plusplus(train, k, random_state=seed, n_local_trials=1)
-        model = KMeans(k, init=centres, n_init=1, random_state=seed)
-    model.fit(train)
-    return Clustering(model.cluster_centers_, model.predict(train), model.predict(test))
+        return KMeans(k, init="k-means++", n_init=GREEDY_STARTS, random_state=seed).fit(train)
+    centres, _ = kmeans_plusplus(train, k, random_state=seed, n_local_trials=1)
+    return KMeans(k, init=centres, n_init=1, random_state=seed).fit(train)
 
 
 def variation_of_information(labels: Any, clusters: Any) -> float:

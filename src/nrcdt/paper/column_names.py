@@ -6,8 +6,6 @@ follows what else is special: a norm (``max/inf``), or a classifier instead of t
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 BASELINES = {
     "eucl": "Euclidean",
     "moments": "affine moments",
@@ -25,23 +23,16 @@ DETAILS = {
 }
 
 
-class Method(NamedTuple):
-    """What the features of a column are: aggregations in a frame, or a baseline."""
-
-    frame: str
-    names: list[str]
-
-
-def read_method(column: str) -> Method:
-    """Read what stands before the slash.
+def read_method(column: str) -> tuple[str, list[str]]:
+    """Return the frame of a column and its aggregations or baseline, which stand before the slash.
 
     Examples
     --------
     >>> read_method("whitened.tv+spectrum/nca")
-    Method(frame='whitened', names=['tv', 'spectrum'])
+    ('whitened', ['tv', 'spectrum'])
     """
     *frame, names = column.partition("/")[0].split(".")
-    return Method(frame[0] if frame else "fixed", names.split("+"))
+    return frame[0] if frame else "fixed", names.split("+")
 
 
 def is_baseline(column: str) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..slices import Array
+from ..arrays import Array
 from .cells import AGREES, Measurement
 from .data import READ
 from .experiments import (
@@ -77,17 +78,19 @@ def explain_discrepancies(experiment: Experiment, wanted: Differing) -> dict[tup
 
 
 def _vary_svm_settings(experiment: Experiment, wanted: Differing) -> dict[tuple[str, str], Finding]:
-    """Train whole columns with other settings, to see how many of its differences one machine is behind."""
+    """Train whole columns with other settings, to see how many of its differences one machine is behind.
+
+    A machine that agrees with no more of the column than ours explains nothing: of so many, some agree by chance.
+    """
     found = {}
     for column in _columns(wanted):
         rows = [row for row in experiment.rows if column in row.printed]
         measured = {row.label: _measure_svm_settings(experiment, row, column) for row in rows}
-        agreeing = {
-            name: sum(_agrees_with_printed(experiment, row, column, measured[row.label][name]) for row in rows)
-            for name in SVM_SETTINGS
-        }
+        counts = Counter(name for row in rows for name in _agreeing(experiment, row, column, measured[row.label]))
         for row in (row for row, own in wanted if own == column):
-            found[row.label, column] = _explain_by_svm_settings(experiment, row, column, measured[row.label], agreeing)
+            agreeing = _agreeing(experiment, row, column, measured[row.label])
+            better = [name for name in agreeing if counts[name] > counts[OUR_SVM]]
+            found[row.label, column] = _explain_by_svm_settings(measured[row.label], better, counts)
     return found
 
 
@@ -99,33 +102,28 @@ def _measure_svm_settings(experiment: Experiment, row: Row, column: str) -> dict
     }
 
 
-def _explain_by_svm_settings(
-    experiment: Experiment, row: Row, column: str, measured: dict[str, Measurement], agreeing: dict[str, int]
-) -> Finding:
-    """Name the machine that agrees here and with the most of the column: between two machines lies nothing.
+def _agreeing(experiment: Experiment, row: Row, column: str, measured: dict[str, Measurement]) -> list[str]:
+    """Name the machines whose number agrees with the printed one."""
+    printed, n = row.printed[column], n_printed(experiment, row)
+    verdicts = {name: judge(printed, one, tolerance(printed, one, n), baseline=True) for name, one in measured.items()}
+    return [name for name, verdict in verdicts.items() if verdict == AGREES]
 
-    One that agrees with no more of the column than ours explains nothing: of so many, some agree by chance.
-    """
-    better = [name for name in SVM_SETTINGS if agreeing[name] > agreeing[OUR_SVM]]
-    here = [name for name in better if _agrees_with_printed(experiment, row, column, measured[name])]
-    if not here:
+
+def _explain_by_svm_settings(measured: dict[str, Measurement], better: list[str], counts: Counter[str]) -> Finding:
+    """Name the machine that agrees here and with the most of the column: between two machines lies nothing."""
+    if not better:
         values = [one.value for one in measured.values()]
         return Finding(
             f"Other machines (C from 0.4 to 1, a stop after 30 or 100 sweeps, an intercept, squared hinge loss) give "
             f"{min(values):.3f} to {max(values):.3f}, and none that fits the column better than ours agrees",
             False,
         )
-    best = max(here, key=agreeing.__getitem__)
+    best = max(better, key=counts.__getitem__)
     return Finding(
         f"The settings of the machine are not printed: with {best} we measure {measured[best].value:.3f}, which "
-        f"agrees (numbers of this column that do: {agreeing[best]}; with {OUR_SVM}: {agreeing[OUR_SVM]})",
+        f"agrees (numbers of this column that do: {counts[best]}; with {OUR_SVM}: {counts[OUR_SVM]})",
         True,
     )
-
-
-def _agrees_with_printed(experiment: Experiment, row: Row, column: str, measured: Measurement) -> bool:
-    printed = row.printed[column]
-    return judge(printed, measured, tolerance(printed, measured, n_printed(experiment, row)), baseline=True) == AGREES
 
 
 def _compare_neighbouring_rows(experiment: Experiment, row: Row, column: str, differing: Differing) -> Finding | None:
@@ -175,11 +173,10 @@ def _vary_starts(experiment: Experiment, wanted: Differing) -> dict[tuple[str, s
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for draw in range(n_draws):
         features = experiment.redraw(draw)
-        for column in _columns(wanted):
-            for start in range(STARTS):
-                seed = start_seed(experiment, draw, start)
-                for label, value in cluster_scores(experiment, features(column), seed).items():
-                    values[label, column].append(value)
+        for column, start in product(_columns(wanted), range(STARTS)):
+            scores = cluster_scores(experiment, features(column), start_seed(experiment, draw, start))
+            for label, value in scores.items():
+                values[label, column].append(value)
     drawn = f" on each of {n_draws} draws of the dataset" if n_draws > 1 else ""
     what = f"One run is printed: in {STARTS} runs{drawn}"
     return {

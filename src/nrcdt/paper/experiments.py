@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from timeit import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,14 +17,14 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
+from ..arrays import Array
 from ..classifiers import NearestSubspace
 from ..datasets import Dataset, MissingData
 from ..estimators import RCDT
 from ..normalize import normalize
-from ..slices import Array
 from .cells import Measurement
 from .clustering import k_means, variation_of_information
-from .features import Features, aggregated, span
+from .features import Features, span
 from .tables import Row, Table
 
 QUICK_SPLITS = 5
@@ -90,11 +90,6 @@ def template_accuracy(experiment: Experiment, column: str, n_directions: int | N
     return Measurement(float(np.mean(found == experiment.labels)), n=len(samples))
 
 
-def nearest_neighbour(experiment: Experiment) -> Measured:
-    """Label every test sample as the nearest training sample."""
-    return _average_over_draws(experiment, nearest_accuracy)
-
-
 def nearest_accuracy(features: Array, labels: Array, train: Array, test: Array) -> float:
     """Return the accuracy of the nearest neighbour on the test samples."""
     found = pairwise_distances_argmin(features[test], features[train])
@@ -103,45 +98,36 @@ def nearest_accuracy(features: Array, labels: Array, train: Array, test: Array) 
 
 def nearest_subspace(features: Array, labels: Array, train: Array, test: Array) -> float:
     """Return the accuracy of the nearest subspace on the test samples."""
-    return _score(NearestSubspace(), features, labels, train, test)
+    return float(_trained(NearestSubspace(), features[train], labels[train]).score(features[test], labels[test]))
 
 
 def learnt_neighbour(features: Array, labels: Array, train: Array, test: Array) -> float:
     """Return the accuracy of the nearest neighbour in the metric of a neighbourhood components analysis."""
     metric = NeighborhoodComponentsAnalysis(init="identity", max_iter=LEARNT_STEPS, random_state=0)
     model = make_pipeline(PCA(LEARNT_VARIANCE), metric, KNeighborsClassifier(1, algorithm="brute"))
-    return _score(model, features.astype(np.float64), labels, train, test)
+    features = features.astype(np.float64)
+    return float(_trained(model, features[train], labels[train]).score(features[test], labels[test]))
 
 
 CLASSIFIERS: dict[str, Accuracy] = {"subspace": nearest_subspace, "nca": learnt_neighbour}
-
-
-def _score(model: Any, features: Array, labels: Array, train: Array, test: Array) -> float:
-    with warnings.catch_warnings():
-        # Where so many steps are not enough, what was learnt is taken as it is.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(features[train], labels[train])
-    return float(model.score(features[test], labels[test]))
-
-
-def support_vector_machine(experiment: Experiment) -> Measured:
-    """Train a linear support vector machine: hinge loss, C = 1, no intercept, features as they are."""
-    return _average_over_draws(experiment, svm_accuracy)
 
 
 def svm_accuracy(features: Array, labels: Array, train: Array, test: Array, **settings: Any) -> float:
     """Return the accuracy of a support vector machine on the test samples; `settings` differ from those of `SVM`."""
     rows = features[train].astype(np.float64)
     points, change = span(rows @ rows.T)  # where the normal lies: the same labels, from far fewer columns
-    model = LinearSVC(**SVM | settings)
-    with warnings.catch_warnings():
-        # Where so many sweeps are not enough, the machine is taken as it is.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(points, labels[train])
+    model = _trained(LinearSVC(**SVM | settings), points, labels[train])
     return float(model.score(features[test] @ (rows.T @ change), labels[test]))
 
 
-def _average_over_draws(experiment: Experiment, accuracy: Accuracy) -> Measured:
+def _trained(model: Any, rows: Array, labels: Array) -> Any:
+    """Fit a model; where so many steps or sweeps are not enough, what was learnt is taken as it is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(rows, labels)
+
+
+def average_over_draws(accuracy: Accuracy, experiment: Experiment) -> Measured:
     """Average over random splits, which take turns with the draws of the dataset; columns may name a classifier."""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for draw in range(experiment.n_draws):
@@ -192,7 +178,7 @@ def random_split(labels: Array, n_train: int, rng: np.random.Generator) -> tuple
     >>> len(train), len(test)
     (4, 2)
     """
-    classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    classes = _members(labels)
     fewest = min(map(len, classes))
     if fewest <= n_train:
         raise MissingData(
@@ -227,20 +213,24 @@ def start_seed(experiment: Experiment, draw: int, start: int) -> int:
 def cluster_scores(experiment: Experiment, points: Array, seed: int, *, greedy: bool = False) -> dict[str, float]:
     """Return every row's score of one run of k-means."""
     train, test = halves(experiment.labels)
-    run = k_means(points[train], points[test], len(np.unique(experiment.labels)), seed, greedy=greedy)
+    model = k_means(points[train], len(np.unique(experiment.labels)), seed, greedy=greedy)
+    halves_found = {"train": (train, model.labels_), "test": (test, model.predict(points[test]))}
     scores = {}
     for row in experiment.rows:
-        name = row.score or ""
-        score = rand_score if name.startswith("RI") else variation_of_information
-        found, members = (run.train, train) if name.endswith("train") else (run.test, test)
+        name, _, half = (row.score or "").partition("-")
+        members, found = halves_found[half]
+        score = rand_score if name == "RI" else variation_of_information
         scores[row.label] = float(score(experiment.labels[members], found))
     return scores
 
 
+def _members(labels: Array) -> list[Array]:
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
+
+
 def halves(labels: Array) -> tuple[Array, Array]:
     """Return the positions of the first and of the second half of every class."""
-    classes = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    first = np.concatenate([members[: len(members) // 2] for members in classes])
+    first = np.concatenate([members[: len(members) // 2] for members in _members(labels)])
     return first, np.setdiff1d(np.arange(len(labels)), first)
 
 
@@ -257,7 +247,7 @@ def run_times(experiment: Experiment) -> Measured:
     for row in experiment.rows:
         for column, stage in _stages(experiment, row.directions or 1).items():
             stage()
-            seconds = [_seconds(stage) for _ in range(experiment.n_splits)]
+            seconds = repeat(stage, number=1, repeat=experiment.n_splits)
             measured[row.label, column] = Measurement(float(np.median(seconds)), float(np.std(seconds)), n=len(images))
             experiment.advance()
     return measured
@@ -269,7 +259,7 @@ def _stages(experiment: Experiment, n_directions: int) -> dict[str, Callable[[],
     quantiles = model.quantiles(images)
     weights = np.full(quantiles.shape[2], 1 / quantiles.shape[2]), model.direction_weights_
     rows = quantiles.reshape(len(quantiles), -1).astype(np.float64)
-    features = aggregated(images, "image", ["max"], n_directions, quantiles.shape[2], experiment.table.n_radii)["max"]
+    features = experiment.features("max", n_directions)
     return {
         "rcdt": partial(model.quantiles, images),
         "normalization": lambda: normalize(quantiles.copy(), "standardize", *weights, linear=True),
@@ -278,16 +268,10 @@ def _stages(experiment: Experiment, n_directions: int) -> dict[str, Callable[[],
     }
 
 
-def _seconds(call: Callable[[], Any]) -> float:
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
-
-
 EXPERIMENTS: dict[str, Callable[[Experiment], Measured]] = {
     "nearest template": nearest_template,
-    "nearest neighbour": nearest_neighbour,
-    "svm": support_vector_machine,
+    "nearest neighbour": partial(average_over_draws, nearest_accuracy),
+    "svm": partial(average_over_draws, svm_accuracy),
     "k-means": clustering,
     "run times": run_times,
 }

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from joblib import hash as digest
 from scipy.sparse import csr_array
 
 from ..aggregate import AGGREGATIONS
+from ..arrays import Array
 from ..baselines import LOT, AffineMoments
-from ..estimators import RCDT
 from ..plan import Plan
 from ..scales import BlockScales
-from ..slices import Array
-from ..spaces import find_space
+from ..spaces import Space, find_space
 from ..transform import gather
 from .cache import Cache
 from .column_names import read_method
@@ -36,7 +37,7 @@ class Features:
         self.n_templates = 0 if templates is None else len(templates)
         parts = [data.dataset.samples] if templates is None else [templates, data.dataset.samples]
         self.measures = [np.asarray(measure) for part in parts for measure in part]
-        self.digest = _digest(self.measures)
+        self.digest = digest(self.measures)
 
     def __call__(self, method: str, n_directions: int | None = None, *, raw: bool = False) -> Array:
         """Return the features of one method, a row per measure.
@@ -45,56 +46,59 @@ class Features:
         there are rows stand for them, with the same distances and inner products; for several aggregations side by
         side always.
         """
-        frame, names = read_method(method)
-        if _are_known(names):
-            return self._aggregated(frame, n_directions or self.table.n_directions)[method]
+        n_directions = n_directions or self.table.n_directions
+        if _is_aggregated(method):
+            return self.columns(self._of_same_slices(method, n_directions), n_directions)[method]
         if method == "rcdt":
-            return self._rcdt(n_directions or self.table.n_directions, raw)
+            return self._rcdt(self.plan(n_directions, normalize=None), raw)
         if method == "eucl":
             return self._pixels() if raw else self._once(method, lambda: span(_gram(self._pixels()))[0])
-        baselines: dict[str, Any] = {
-            "lot": lambda: LOT().fit_transform(np.stack(self.measures)),
-            "moments": lambda: AffineMoments().fit_transform(np.stack(self.measures)),
-            "moments_scaled": self._scaled_moments,
-        }
-        return self._once(method, baselines[method])
+        return self._once(method, lambda: self._baseline(method))
 
-    def _once(self, method: str, compute: Callable[[], Array], **settings: Any) -> Array:
-        key = {"data": self.digest, "method": method, **settings}
-        return self.cache.get(key, lambda: {"features": compute()})["features"]
-
-    def _scaled_moments(self) -> Array:
-        measures = np.stack(self.measures)
-        return np.asarray(AffineMoments(scale=True).fit(measures[: self.n_templates or None]).transform(measures))
-
-    def _pixels(self) -> Array:
-        return np.stack([np.ravel(measure) for measure in self.measures])
-
-    def _settings(self, n_directions: int) -> dict[str, Any]:
-        radii = {"n_radii": self.table.n_radii} if self.table.space == "image" else {}
-        return {"n_directions": n_directions, "n_quantiles": self.table.n_quantiles, **radii}
-
-    def _aggregated(self, frame: str, n_directions: int) -> dict[str, Array]:
-        """Return the features of all methods that the table wants in one frame, for so many directions."""
-        rows = [row for row in self.table.rows if row.directions in (None, n_directions)]
-        columns = sorted({column.partition("/")[0] for row in rows for column in row.columns})
-        methods = {column: read_method(column) for column in columns}
-        wanted = {column: names for column, (own, names) in methods.items() if own == frame and _are_known(names)}
-        settings = {"frame": frame, **self._settings(n_directions)}
-        key = {"data": self.digest, "space": self.table.space, "methods": list(wanted), **settings}
-        return self.cache.get(key, lambda: self._joined(wanted, settings))
-
-    def each(self, names: list[str], n_directions: int) -> dict[str, Array]:
-        """Return aggregations by name in the fixed frame, whether the table has them or not."""
-        settings = self._settings(n_directions)
-        key = {"data": self.digest, "space": self.table.space, "each": names, **settings}
-        return self.cache.get(key, lambda: aggregated(self.measures, self.table.space, names, **settings))
-
-    def _joined(self, wanted: dict[str, list[str]], settings: dict[str, Any]) -> dict[str, Array]:
-        """Compute all aggregations from the same slices, and put side by side what belongs together."""
+    def columns(self, methods: list[str], n_directions: int) -> dict[str, Array]:
+        """Return the features of several methods of one frame, all computed from the same slices."""
+        wanted = {method: read_method(method)[1] for method in methods}
         names = sorted({name for own in wanted.values() for name in own})
-        found = aggregated(self.measures, self.table.space, names, **settings)
-        return {column: self._side_by_side([found[name] for name in own]) for column, own in wanted.items()}
+        plan = self.plan(n_directions, frame=read_method(methods[0])[0], aggregate=names)
+
+        def compute() -> dict[str, Array]:
+            features = gather(self._checked, plan, plan.features, n_jobs=-1)
+            blocks = dict(zip(names, np.split(features, np.cumsum(plan.block_sizes)[:-1], axis=1), strict=True))
+            return {method: self._side_by_side([blocks[name] for name in own]) for method, own in wanted.items()}
+
+        return self.cache.get(self._key(methods, plan), compute)
+
+    def plan(self, n_directions: int, **settings: Any) -> Plan:
+        """Return what the table computes features by; `settings` are those of `Plan.resolve` that it leaves open."""
+        return Plan.resolve(
+            self._space,
+            dimension=self._space.dimension(self._checked[0]),
+            n_directions=n_directions,
+            n_quantiles=self.table.n_quantiles,
+            n_radii=self.table.n_radii,
+            **settings,
+        )
+
+    @cached_property
+    def _space(self) -> Space:
+        return find_space(self.table.space)
+
+    @cached_property
+    def _checked(self) -> Sequence[Any]:
+        return self._space.check(self.measures)
+
+    def _key(self, what: str | list[str], plan: Plan | None) -> dict[str, Any]:
+        return {"data": self.digest, "features": what, "plan": plan and plan.digest}
+
+    def _once(self, what: str, compute: Callable[[], Array], plan: Plan | None = None) -> Array:
+        return self.cache.get(self._key(what, plan), lambda: {"features": compute()})["features"]
+
+    def _of_same_slices(self, method: str, n_directions: int) -> list[str]:
+        """Return a method, and all others that the table wants in its frame for so many directions."""
+        rows = [row for row in self.table.rows if row.directions in (None, n_directions)]
+        others = {column.partition("/")[0] for row in rows for column in row.columns}
+        frame = read_method(method)[0]
+        return sorted({method, *(one for one in others if _is_aggregated(one) and read_method(one)[0] == frame)})
 
     def _side_by_side(self, blocks: list[Array]) -> Array:
         if len(blocks) == 1:
@@ -103,60 +107,39 @@ class Features:
         rows = BlockScales(sizes).partial_fit(features[: self.n_templates or None]).transform(features).astype(float)
         return span(rows @ rows.T)[0]
 
-    def _rcdt(self, n_directions: int, raw: bool) -> Array:
-        settings = self._settings(n_directions)
+    def _rcdt(self, plan: Plan, raw: bool) -> Array:
         if raw:
-            model = RCDT(self.table.space, n_jobs=-1, **settings).fit(self.measures[:1])
-            return self._once("rcdt, raw", lambda: model.transform(self.measures), **settings)
-        return self._once("rcdt", lambda: span(rcdt_gram(self.measures, self.table.space, **settings))[0], **settings)
+            return self._once("rcdt, raw", lambda: _rcdt(self._checked, plan), plan)
+        return self._once("rcdt", lambda: span(rcdt_gram(self._checked, plan))[0], plan)
+
+    def _pixels(self) -> Array:
+        return np.stack([np.ravel(measure) for measure in self.measures])
+
+    def _baseline(self, method: str) -> Array:
+        measures = np.stack(self.measures)
+        if method == "lot":
+            return np.asarray(LOT().fit_transform(measures))
+        moments = AffineMoments(scale=method == "moments_scaled").fit(measures[: self.n_templates or None])
+        return np.asarray(moments.transform(measures))
 
 
-def _are_known(names: list[str]) -> bool:
-    return AGGREGATIONS.keys() >= set(names)
+def _is_aggregated(method: str) -> bool:
+    return AGGREGATIONS.keys() >= set(read_method(method)[1])
 
 
-def _digest(measures: Sequence[Array]) -> str:
-    total = hashlib.blake2b(digest_size=16)
-    for measure in measures:
-        total.update(f"{measure.dtype} {measure.shape}".encode())
-        total.update(np.ascontiguousarray(measure).data)
-    return total.hexdigest()
-
-
-def aggregated(
-    measures: Sequence[Any],
-    space: str,
-    names: list[str],
-    n_directions: int,
-    n_quantiles: int,
-    n_radii: Any = "auto",
-    frame: str = "fixed",
-) -> dict[str, Array]:
-    """Return the NR-CDT of every measure for several aggregations at once, each of shape (n_measures, n_features)."""
-    where = find_space(space)
-    checked = where.check(measures)
-    plan = Plan.resolve(
-        where,
-        dimension=where.dimension(checked[0]),
-        n_directions=n_directions,
-        n_quantiles=n_quantiles,
-        n_radii=n_radii,
-        frame=frame,
-        aggregate=names,
-    )
-    features = gather(checked, plan, plan.features, n_jobs=-1)
-    return dict(zip(names, np.split(features, np.cumsum(plan.block_sizes)[:-1], axis=1), strict=True))
-
-
-def rcdt_gram(measures: Sequence[Any], space: str, n_directions: int, **settings: Any) -> Array:
+def rcdt_gram(measures: Sequence[Any], plan: Plan) -> Array:
     """Return the inner products of the R-CDTs of all measures, summed over blocks of directions to spare memory."""
-    directions = RCDT(space, n_directions=n_directions, **settings).fit(measures[:1]).directions_
     gram = np.zeros((len(measures), len(measures)))
-    for start in range(0, n_directions, BLOCK):
-        block = RCDT(space, directions=directions[start : start + BLOCK], n_jobs=-1, **settings)
-        rows = block.fit(measures[:1]).transform(measures).astype(np.float64)
+    for start in range(0, len(plan.directions), BLOCK):
+        chosen = slice(start, start + BLOCK)
+        block = replace(plan, directions=plan.directions[chosen], direction_weights=plan.direction_weights[chosen])
+        rows = _rcdt(measures, block).astype(np.float64)
         gram += rows @ rows.T
     return gram
+
+
+def _rcdt(measures: Sequence[Any], plan: Plan) -> Array:
+    return gather(measures, plan, plan.quantiles, n_jobs=-1).reshape(len(measures), -1)
 
 
 def _gram(rows: Array) -> Array:

@@ -5,8 +5,7 @@ Every function returns a figure of its own, without the global state of pyplot; 
 
 from __future__ import annotations
 
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -15,9 +14,9 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import PCA
 
 from .. import plot
+from ..arrays import Array
 from ..errors import InputError
-from ..slices import Array
-from ..whole_files import write_whole
+from ..whole_files import whole_file
 from .panels import (
     FONT,
     add_panel,
@@ -28,6 +27,7 @@ from .panels import (
     grid_shape,
     legend_lines,
     new_figure,
+    panel_grid,
     write_text,
 )
 from .solids import camera, cones, show_cloud
@@ -40,6 +40,7 @@ MARKERS = ("o", "*", "^", "D", "v", "p", "<", ">", "h", "X")
 ALPHAS = {"train": 1.0, "test": 0.35}
 WIDTH = 9.0
 GAP = 0.1
+SEAM = 0.05
 LINE = 0.17
 
 
@@ -47,15 +48,19 @@ def _groups(samples: Any, labels: Any, names: Sequence[str]) -> list[Array]:
     """Split samples by class, in the order of the sorted labels."""
     samples, labels = np.asarray(samples), np.asarray(labels)
     classes = np.unique(labels)
-    if len(names) != len(classes):
-        raise InputError("names", f"be one per class, {len(classes)}", len(names), "Leave out unused classes.")
+    _check_one_per("class", classes, "names", names, "Leave out unused classes.")
     return [samples[labels == label] for label in classes]
+
+
+def _check_one_per(what: str, of: Sized, name: str, given: Sized, remedy: str) -> None:
+    if len(given) != len(of):
+        raise InputError(name, f"be one per {what}, {len(of)}", len(given), remedy)
 
 
 def image_gallery(
     templates: Any, samples: Any, labels: Any, names: Sequence[str], per_class: int | None = None
 ) -> Figure:
-    """Show pictures of every class: a large template above some samples, or a row of samples.
+    """Show pictures of every class: a large template above some samples, or samples alone.
 
     Parameters
     ----------
@@ -65,7 +70,7 @@ def image_gallery(
         Ink is bright; it is printed dark on white paper.
     labels : array of shape (n_samples,)
     names : one per class
-    per_class : samples shown of each class; 2 below a template, 4 in a row of their own if left out
+    per_class : samples shown of each class; 2 below a template, 4 in a row if left out
 
     Examples
     --------
@@ -77,12 +82,10 @@ def image_gallery(
     """
     n_shown = per_class or (4 if templates is None else 2)
     groups = [group[:n_shown] for group in _groups(samples, labels, names)]
-    if templates is None:
-        return _sample_rows(_cut(groups), names)
-    if len(templates) != len(groups):
-        raise InputError("templates", f"be one per class, {len(groups)}", len(templates), "Or pass None.")
-    templates, *groups = _cut([np.asarray(templates), *groups])
-    return _template_columns(templates, groups, names)
+    if templates is not None:
+        _check_one_per("class", groups, "templates", templates, "Or pass None.")
+    *groups, large = _cut([*groups, np.asarray(samples)[:0] if templates is None else np.asarray(templates)])
+    return _class_panels(groups, large, names)
 
 
 def _cut(groups: list[Array]) -> list[Array]:
@@ -97,38 +100,22 @@ def _margin(marked: Array) -> int:
     return int(min(marked.argmax(), marked[::-1].argmax()))
 
 
-def _template_columns(templates: Any, groups: list[Array], names: Sequence[str]) -> Figure:
-    n_rows, n_columns = grid_shape(len(groups), 6)
-    large, small = 1.35, (1.35 - 0.05) / 2
-    titles = [fold_text(name, large) for name in names]
-    head = LINE * count_lines(titles) + 0.05
-    foot = (small + 0.05) * -(-max(map(len, groups)) // 2)
-    pitch = head + large + foot + 2 * GAP
-    figure = new_figure(n_columns * (large + 2 * GAP), n_rows * pitch)
-    for i, group in enumerate(groups):
-        left, top = GAP + i % n_columns * (large + 2 * GAP), GAP + i // n_columns * pitch + head
-        write_text(figure, left + large / 2, top - 0.04, titles[i], ha="center", va="bottom")
-        _show_ink(add_panel(figure, left, top, large, large), templates[i])
-        for j, sample in enumerate(group):
-            x, y = left + j % 2 * (small + 0.05), top + large + 0.05 + j // 2 * (small + 0.05)
+def _class_panels(groups: list[Array], templates: Array, names: Sequence[str]) -> Figure:
+    """Show a panel per class: its name, its template, if there are any, and its samples: below it two in a row."""
+    n_samples, large = max(map(len, groups)), 1.35 if len(templates) else 0.0
+    small, n_across, most = (0.65, 2, 6) if large else (0.95, n_samples, 1 + (len(groups) > 5))
+    width, below = n_across * (small + SEAM) - SEAM, large and large + SEAM
+    titles = [fold_text(name, width) for name in names]
+    head, foot = GAP + LINE * count_lines(titles) + SEAM, -(-n_samples // n_across) * (small + SEAM) + GAP
+    figure, corners = panel_grid(len(groups), most, width + 2 * GAP, head + below + foot - SEAM)
+    for i, (left, top) in enumerate(corners):
+        left, top = left + GAP, top + head
+        write_text(figure, left + width / 2, top - 0.04, titles[i], ha="center", va="bottom")
+        if large:
+            _show_ink(add_panel(figure, left, top, large, large), templates[i])
+        for j, sample in enumerate(groups[i]):
+            x, y = left + j % n_across * (small + SEAM), top + below + j // n_across * (small + SEAM)
             _show_ink(add_panel(figure, x, y, small, small), sample)
-    return figure
-
-
-def _sample_rows(groups: list[Array], names: Sequence[str]) -> Figure:
-    n_samples = max(map(len, groups))
-    n_blocks = 1 if len(groups) <= 5 else 2
-    n_rows = -(-len(groups) // n_blocks)
-    side, label = 0.95, min(1.1, 0.2 + 0.07 * max(map(len, names)))
-    block = label + n_samples * (side + 0.05) + 2 * GAP
-    figure = new_figure(n_blocks * block, n_rows * (side + 0.05) + GAP)
-    for i, group in enumerate(groups):
-        left, top = GAP + i // n_rows * block, GAP / 2 + i % n_rows * (side + 0.05)
-        write_text(
-            figure, left + label - GAP, top + side / 2, fold_text(names[i], label - GAP), ha="right", va="center"
-        )
-        for j, sample in enumerate(group):
-            _show_ink(add_panel(figure, left + label + j * (side + 0.05), top, side, side), sample)
     return figure
 
 
@@ -155,7 +142,7 @@ def cloud_gallery(
     clouds : arrays of shape (n_points, 3)
         Each is centred and scaled to its panel; at most 1500 points are drawn.
     names : one per cloud; an empty name leaves the place below it free
-    columns : panels in a row
+    columns : panels in a row at most
     up : the axis that points upwards
     view : elevation and azimuth of the viewer in degrees
 
@@ -166,21 +153,15 @@ def cloud_gallery(
     2
     """
     names = [""] * len(clouds) if names is None else list(names)
-    if len(names) != len(clouds):
-        raise InputError("names", f"be one per cloud, {len(clouds)}", len(names), "Use '' for none.")
-    columns = min(columns, len(clouds))
-    side = min(1.7, WIDTH / columns)
+    _check_one_per("cloud", clouds, "names", names, "Use '' for none.")
+    side = min(1.7, WIDTH / min(columns, len(clouds)))
     size = FONT if side > 1.2 else 7.5
     texts = [fold_text(name, side, size) for name in names]
-    rows = [range(start, min(start + columns, len(clouds))) for start in range(0, len(clouds), columns)]
-    feet = [size / FONT * LINE * count_lines([texts[i] for i in row]) + GAP / 2 for row in rows]
-    figure = new_figure(columns * side, len(rows) * side + sum(feet))
-    top = 0.0
-    for row, foot in zip(rows, feet, strict=True):
-        for j, i in enumerate(row):
-            show_cloud(add_panel(figure, j * side, top, side, side), np.roll(clouds[i], 2 - up, axis=1), camera(*view))
-            write_text(figure, (j + 0.5) * side, top + side, texts[i], ha="center", va="top", fontsize=size)
-        top += side + foot
+    foot = size / FONT * LINE * count_lines(texts) + GAP / 2
+    figure, corners = panel_grid(len(clouds), columns, side, side + foot)
+    for (left, top), cloud, text in zip(corners, clouds, texts, strict=True):
+        show_cloud(add_panel(figure, left, top, side, side), np.roll(cloud, 2 - up, axis=1), camera(*view))
+        write_text(figure, left + side / 2, top + side, text, ha="center", va="top", fontsize=size)
     return figure
 
 
@@ -201,8 +182,8 @@ def rotation_cones(rows: Mapping[str, Any], n_shown: int = 20) -> Figure:
     1
     """
     pitch, label = 0.44, 0.25 + 0.075 * max(map(len, rows))
-    figure = new_figure(label + (n_shown + 1) * pitch, len(rows) * pitch + GAP)
-    axes = add_panel(figure, 0, 0, *figure.get_size_inches())
+    across, down = label + (n_shown + 1) * pitch, len(rows) * pitch + GAP
+    figure = new_figure(across, down)
     from matplotlib.collections import PolyCollection
 
     polygons, colours = [], []
@@ -210,16 +191,14 @@ def rotation_cones(rows: Mapping[str, Any], n_shown: int = 20) -> Figure:
         y = GAP / 2 + (i + 0.5) * pitch
         write_text(figure, label - GAP, y, name, ha="right", va="center")
         faces, paints = cones(np.asarray(quaternions)[:n_shown])
-        for j, (face, paint) in enumerate(zip(faces, paints, strict=True)):
-            polygons.append(face * 0.52 * pitch + [label + (j + 0.5) * pitch, figure.get_size_inches()[1] - y])
-            colours.append(paint)
+        polygons += [face * 0.52 * pitch + [label + (j + 0.5) * pitch, down - y] for j, face in enumerate(faces)]
+        colours += paints
         if len(quaternions) > n_shown:
             write_text(figure, label + (n_shown + 0.1) * pitch, y, "…", va="center", fontsize=12)
-    across, down = figure.get_size_inches()
     paint = np.concatenate(colours)
     look: dict[str, Any] = {"facecolors": paint, "edgecolors": paint, "linewidths": 0.6, "rasterized": True}
+    axes = add_panel(figure, 0, 0, across, down, xlim=(0, across), ylim=(0, down))
     axes.add_collection(PolyCollection(list(np.concatenate(polygons)), **look))
-    axes.set(xlim=(0, across), ylim=(0, down))
     axes.set_axis_off()
     return figure
 
@@ -239,13 +218,13 @@ def feature_curves(blocks: Mapping[str, tuple[Any, Any]], labels: Any, names: Se
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['a', 'b']
     """
-    n_rows, n_columns = grid_shape(len(blocks), 2 if len(blocks) == 4 else 3)
-    across = WIDTH / n_columns if n_columns > 1 else 5.0
-    lines = legend_lines(names, 7, across * n_columns)
-    down, head = 0.78 * across, 0.3 * len(lines) + 0.1
-    figure = new_figure(across * n_columns, head + n_rows * down)
+    n_columns, width = grid_shape(len(blocks), 3)[1], WIDTH if len(blocks) > 1 else 5.0
+    lines = legend_lines(names, 7, width)
+    across = width / n_columns
+    down = 0.78 * across
+    figure, corners = panel_grid(len(blocks), 3, across, down, 0.3 * len(lines) + 0.1)
     for i, (title, (templates, samples)) in enumerate(blocks.items()):
-        left, top = i % n_columns * across, head + i // n_columns * down
+        left, top = corners[i]
         axes = add_panel(figure, left + 0.6, top + 0.3, across - 0.75, down - 0.75)
         plot.feature_curves(samples, labels, names, templates, axes)
         axes.set_title(title, fontsize=FONT + 1)
@@ -271,15 +250,12 @@ def quantile_surfaces(quantiles: Any, names: Sequence[str]) -> Figure:
     >>> len(quantile_surfaces(np.ones((2, 8, 5)), ["a", "b"]).axes)
     2
     """
-    if len(names) != len(quantiles):
-        raise InputError("names", f"be one per measure, {len(quantiles)}", len(names), "Pass one for each.")
-    n_rows, n_columns = grid_shape(len(names), 3)
+    _check_one_per("measure", quantiles, "names", names, "Pass one for each.")
     side = 3.2
-    figure = new_figure(n_columns * side, n_rows * side)
-    for i, name in enumerate(names):
-        left, top = i % n_columns * side, i // n_columns * side
+    figure, corners = panel_grid(len(names), 3, side, side)
+    for (left, top), name, surface in zip(corners, names, quantiles, strict=True):
         axes = add_panel(figure, left - 0.02, top + 0.2, side - 0.2, side - 0.25, projection="3d")
-        plot.quantile_surface(quantiles[i], axes)
+        plot.quantile_surface(surface, axes)
         axes.set(xticks=[0, 180, 360], yticks=[0, 0.5, 1])
         axes.locator_params("z", nbins=5)
         axes.tick_params(labelsize=7, pad=-2)
@@ -326,17 +302,16 @@ def cluster_scatter(views: Mapping[str, View], names: Sequence[str], dimensions:
     """
     if dimensions not in (2, 3):
         raise InputError("dimensions", "be 2 or 3", dimensions, "Other numbers have no picture.")
-    n_rows, n_columns = grid_shape(len(views), 2 if len(views) == 4 else 3)
-    across = WIDTH / n_columns if n_columns > 1 else 6.0
+    n_columns, page = grid_shape(len(views), 3)[1], WIDTH if len(views) > 1 else 6.0
     n_centres = max(len(view.centres) for view in views.values())
-    lines, handles, labels = _cluster_legend(names, n_centres, across * n_columns)
-    down, head = 0.85 * across, 0.3 * len(lines) + 0.1
-    figure = new_figure(across * n_columns, head + n_rows * down)
+    lines, handles, labels = _cluster_legend(names, n_centres, page)
+    across = page / n_columns
+    down = 0.85 * across
+    figure, corners = panel_grid(len(views), 3, across, down, 0.3 * len(lines) + 0.1)
     draw_legend(figure, lines, handles, labels, handlelength=1)
     look: dict[str, Any] = {"projection": "3d", "computed_zorder": False} if dimensions == 3 else {}
     x, y, width, height = (0.1, 0.2, across - 0.2, down - 0.25) if look else (0.5, 0.3, across - 0.65, down - 0.65)
-    for i, (title, view) in enumerate(views.items()):
-        left, top = i % n_columns * across, head + i // n_columns * down
+    for (left, top), (title, view) in zip(corners, views.items(), strict=True):
         _show_clusters(add_panel(figure, left + x, top + y, width, height, **look), view, dimensions)
         write_text(figure, left + x + width / 2, top + 0.24, title, ha="center", fontsize=FONT + 1)
     return figure
@@ -354,20 +329,15 @@ def _cluster_legend(names: Sequence[str], n_centres: int, width: float) -> tuple
     symbols = [handle(_cycle(MARKERS, i), color="0.25", markeredgewidth=0) for i in range(len(names))]
     squares = [handle("s", color=_cycle(COLOURS, i), markeredgecolor="black") for i in range(n_centres)]
     points = [handle("o", color=COLOURS[0], alpha=alpha, markeredgewidth=0) for alpha in ALPHAS.values()]
-    handles: list[Any] = []
-    labels: list[str] = []
-    lines: list[list[int]] = []
-    for heading, own, texts in (
-        ("class:", symbols, names),
-        ("nearest centre:", squares, centre_names),
-        ("points:", points, ALPHAS),
-    ):
-        start = len(labels)
-        handles += [handle(""), *own]
-        labels += [heading, *texts]
-        lines += [[start + i for i in line] for line in legend_lines(labels[start:], 5, width)]
-    whole = legend_lines(labels, 5, width)
-    return whole if len(whole) == 1 else lines, handles, labels
+    groups = (("class:", symbols, names), ("nearest centre:", squares, centre_names), ("points:", points, ALPHAS))
+    handles = [one for _, own, _ in groups for one in (handle(""), *own)]
+    labels = [text for heading, _, texts in groups for text in (heading, *texts)]
+    lines = legend_lines(labels, 5, width)
+    if len(lines) > 1:
+        ends = np.cumsum([1 + len(texts) for *_, texts in groups])
+        parts = np.split(np.arange(len(labels)), ends[:-1])
+        lines = [part[line].tolist() for part in parts for line in legend_lines([labels[i] for i in part], 5, width)]
+    return lines, handles, labels
 
 
 def _cycle(looks: Sequence[str], i: int) -> str:
@@ -418,6 +388,5 @@ def save(figure: Figure, folder: Path | str, name: str) -> None:
 
     with matplotlib.rc_context({"svg.hashsalt": "nrcdt"}):
         for suffix, metadata in ((".png", {}), (".svg", {"Date": None})):
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=suffix[1:], dpi=150, metadata=metadata)
-            write_whole(Path(folder) / f"{name}{suffix}", buffer.getvalue())
+            with whole_file(Path(folder) / f"{name}{suffix}") as part:
+                figure.savefig(part, dpi=150, metadata=metadata)

@@ -23,8 +23,8 @@ Drawn = Iterator[tuple[str, str, Any]]
 
 def illustrate(experiment: Experiment, folder: Path) -> list[Figure]:
     """Draw the pictures of a table into a folder."""
-    drawn, draw = [], _PICTURES.get(experiment.table.name)
-    for name, caption, picture in draw(experiment) if draw else ():
+    drawn = []
+    for name, caption, picture in _PICTURES[experiment.table.pictures](experiment):
         figures.save(picture, folder, name)
         drawn.append(Figure(name, caption))
     return drawn
@@ -41,7 +41,7 @@ def _images(experiment: Experiment) -> Drawn:
 def _academic(experiment: Experiment) -> Drawn:
     yield from _images(experiment)
     names = ["max", "abs_max", "abs_min", "abs_range", "range", "tv"]
-    yield _curves(experiment, names, {name: experiment.features(name, 256) for name in names}, "256 angles")
+    yield _curves(experiment, {name: experiment.features(name, 256) for name in names}, "256 angles")
     templates = experiment.dataset.templates
     quantiles = NRCDT(n_radii=experiment.table.n_radii).fit(templates).quantiles(templates)
     titles = [f"template {name}" for name in experiment.dataset.names]
@@ -49,27 +49,24 @@ def _academic(experiment: Experiment) -> Drawn:
     yield "surfaces-academic", caption, figures.quantile_surfaces(quantiles, titles)
 
 
-def _curves(experiment: Experiment, names: list[str], features: dict[str, Any], how: str) -> tuple[str, str, Any]:
+def _curves(experiment: Experiment, features: dict[str, Any], how: str) -> tuple[str, str, Any]:
     data, n = experiment.dataset, experiment.features.n_templates
-    blocks = {name: (features[name][:n], features[name][n:]) for name in names}
+    blocks = {name: (rows[:n], rows[n:]) for name, rows in features.items()}
     caption = f"Features of all samples (thin) and templates (thick), {how}."
     return f"curves-{experiment.table.dataset}", caption, figures.feature_curves(blocks, data.labels, data.names)
 
 
 def _fine_curves(experiment: Experiment, unit: str) -> tuple[str, str, Any]:
-    names = ["max", "abs_max", "range"]
-    return _curves(experiment, names, experiment.features.each(names, CURVE_DIRECTIONS), f"{CURVE_DIRECTIONS} {unit}")
+    features = experiment.features.columns(["max", "abs_max", "range"], CURVE_DIRECTIONS)
+    return _curves(experiment, features, f"{CURVE_DIRECTIONS} {unit}")
 
 
 def _animals(experiment: Experiment) -> Drawn:
     data = experiment.dataset
     chosen = [*data.templates, *(data.samples[np.flatnonzero(data.labels == k)[0]] for k in range(len(data.names)))]
     captions = [*data.names, *("transformed" for _ in data.names)]
-    yield (
-        "dataset-animals",
-        "Templates, and one transformed sample of each.",
-        figures.cloud_gallery(chosen, captions, len(data.names)),
-    )
+    picture = figures.cloud_gallery(chosen, captions, len(data.names))
+    yield "dataset-animals", "Templates, and one transformed sample of each.", picture
     yield _fine_curves(experiment, "Fibonacci points")
 
 
@@ -104,9 +101,10 @@ def _clusters(experiment: Experiment) -> Drawn:
     views = {}
     for method in experiment.rows[0].printed:
         features = experiment.features(method)
-        run = k_means(features[train], features[test], len(names), start_seed(experiment, 0, 0))
+        model = k_means(features[train], len(names), start_seed(experiment, 0, 0))
+        rows, clusters = (features[train], features[test]), (model.labels_, model.predict(features[test]))
         views[column_label(method)] = figures.View(
-            features[train], features[test], run.centres, labels[train], labels[test], run.train, run.test
+            *rows, model.cluster_centers_, labels[train], labels[test], *clusters
         )
     dimensions: Literal[2, 3] = 2 if len(names) <= 3 else 3
     caption = f"{len(names)}-means of one seed, in the first {dimensions} principal components of each feature space."
@@ -114,16 +112,12 @@ def _clusters(experiment: Experiment) -> Drawn:
 
 
 _PICTURES: dict[str, Callable[[Experiment], Drawn]] = {
-    "nt-academic": _academic,
-    "nt-polygon": _images,
-    "nt-watermark": _images,
-    "nn-linmnist": _images,
-    "kmeans-academic": _clusters,
-    "kmeans-polygon": _clusters,
-    "kmeans-linmnist": _clusters,
-    "kmeans-faust": _clusters,
-    "nt-animal": _animals,
-    "nt-abc": _shapes,
-    "nn-faust": _poses,
-    "nt-rotation": _rotations,
+    "": lambda experiment: iter(()),
+    "academic": _academic,
+    "images": _images,
+    "clusters": _clusters,
+    "animals": _animals,
+    "shapes": _shapes,
+    "poses": _poses,
+    "rotations": _rotations,
 }

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 FONT = 9.0
 WIDE = 0.56  # mean width of a letter of matplotlib's font, in sizes of it
-LEGEND_SPACES = {"handletextpad": 0.4, "columnspacing": 1.2, "borderaxespad": 0.3}
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -60,6 +59,15 @@ def grid_shape(n: int, most: int) -> tuple[int, int]:
     return rows, -(-n // rows)
 
 
+def panel_grid(
+    n: int, most: int, across: float, down: float, head: float = 0
+) -> tuple[Figure, list[tuple[float, float]]]:
+    """Return a figure for n panels of a size in inches below a head, and where their upper left corners are."""
+    rows, columns = grid_shape(n, most)
+    figure = new_figure(columns * across, head + rows * down)
+    return figure, [(i % columns * across, head + i // columns * down) for i in range(n)]
+
+
 def legend_lines(names: Sequence[str], symbol: int, width: float) -> list[list[int]]:
     """Break a legend into lines of about equal length that fit a width in inches; a symbol takes so many letters."""
     lengths = np.array([len(name) + symbol for name in names])
@@ -72,7 +80,8 @@ def draw_legend(
     figure: Figure, lines: list[list[int]], handles: Sequence[Any], names: Sequence[str], **look: Any
 ) -> None:
     """Draw a legend above all panels, line by line."""
-    look = {"loc": "upper center", "frameon": False, "fontsize": FONT, **LEGEND_SPACES, **look}
+    spaces = {"handletextpad": 0.4, "columnspacing": 1.2, "borderaxespad": 0.3}
+    look = {"loc": "upper center", "frameon": False, "fontsize": FONT, **spaces, **look}
     for row, line in enumerate(lines):
         place = (0.5, 1 - 0.3 * row / figure.get_size_inches()[1])
         own = [handles[i] for i in line], [names[i] for i in line]

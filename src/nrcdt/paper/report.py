@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from html import escape
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
-from ..tables import markdown_table
+from ..pages import environment, render
+from ..pages.pictures import png_address
 from ..whole_files import write_whole
 from . import summaries
-from .cells import DIFFERS, NOT_HELD, RULE, Cell, Result, count_verdicts
+from .cells import DIFFERS, NOT_HELD, RULE, Cell, Figure, Result
 from .extra_columns import MEANING
-from .page import html_report
-from .summaries import FASTER, FILES, MARKS, MEANINGS, NOT_PRINTED, RUN_TIMES, Grid
+from .summaries import NOT_PRINTED, Grid
+
+Group = tuple[str, list[tuple[str, str]]]  # neighbours that share a part: its name, and the labels with and without it
 
 
 def write_cells(folder: Path, result: Result) -> Path:
@@ -75,74 +77,65 @@ def write_report(folder: Path, results: list[Result], about: dict[str, str]) -> 
     >>> "1 of 1 judged cells hold" in page.read_text(encoding="utf-8")
     True
     """
+    values = {
+        "results": results,
+        "cells": summaries.all_cells(results),
+        "about": about,
+        "summaries": summaries,
+        "rule": " ".join(RULE.split()),
+        "meaning": " ".join(MEANING.split()),
+        "not_held": summaries.cells_with_verdict(results, NOT_HELD),
+        "differing": summaries.cells_with_verdict(results, DIFFERS),
+    }
     page = folder / "report.html"
-    write_whole(page, html_report(folder, results, about).encode())
-    write_whole(folder / "report.md", _markdown(results, about).encode())
+    write_whole(page, _page(folder, values).encode())
+    write_whole(folder / "report.md", _markdown(values).encode())
     return page
 
 
-def _markdown(results: list[Result], about: dict[str, str]) -> str:
-    cells = summaries.all_cells(results)
-    parts = [f"# {summaries.headline(cells)}", summaries.run_outcome(cells)]
-    parts.append("\n".join(f"- {name}: {n}" for name, n in summaries.verdict_counts(cells).items()))
-    parts += ["## The rule", _plain(RULE), _plain(MEANING), _legend(MARKS)]
-    parts += ["## Not held", _exceptions(results, NOT_HELD)]
-    parts += ["## Baselines that differ", _exceptions(results, DIFFERS)]
-    parts.append("## Contents")
-    parts.append("\n".join(f"- [{_plain(r.title)}](#{r.name}): {summaries.table_outcome(r)}" for r in results))
-    for result in results:
-        parts += _section(result)
-    parts += ["## About this run", "\n".join(f"- {_plain(key)}: {_plain(text)}" for key, text in about.items())]
-    parts.append(FILES)
-    return "\n\n".join(part for part in parts if part) + "\n"
+def _page(folder: Path, values: dict[str, Any]) -> str:
+    """Return the report as a page; pictures are read from the folder."""
+    return render(
+        "reproduction.html",
+        title=f"nrcdt: {summaries.headline(values['cells'])}",
+        column_groups=_column_groups,
+        row_groups=lambda grid: _grouped(grid.rows, first=True),
+        picture=partial(_picture, folder),
+        **values,
+    )
+
+
+def _picture(folder: Path, figure: Figure) -> str | None:
+    path = folder / f"{figure.name}.png"
+    return png_address(path.read_bytes()) if path.is_file() else None
+
+
+def _column_groups(grid: Grid) -> list[Group]:
+    added = [(column, column) for column in grid.columns if grid.is_added(column)]
+    groups = _grouped([column for column in grid.columns if not grid.is_added(column)], first=False)
+    return [*groups, (NOT_PRINTED, added)] if added else groups
+
+
+def _grouped(labels: list[str], *, first: bool) -> list[Group]:
+    """Group neighbours that share the part before the first (or after the last) comma, if all labels have one."""
+    ungrouped = [("", [(label, label) for label in labels])]
+    if not all(", " in label for label in labels):
+        return ungrouped
+    parts = [label.split(", ", 1) if first else label.rsplit(", ", 1)[::-1] for label in labels]
+    runs = groupby(zip(labels, parts, strict=True), key=lambda entry: entry[1][0])
+    groups = [(name, [(label, rest) for label, (_, rest) in entries]) for name, entries in runs]
+    return groups if len({name for name, _ in groups}) == len(groups) < len(labels) else ungrouped
+
+
+def _markdown(values: dict[str, Any]) -> str:
+    templates = environment().overlay(autoescape=False, keep_trailing_newline=True)
+    templates.filters["plain"] = _plain
+    return templates.get_template("reproduction.md").render(values)
+
+
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;"} | {mark: f"\\{mark}" for mark in "\\|*`"})
 
 
 def _plain(text: str) -> str:
     """Escape what Markdown would take for markup."""
-    for character, escaped in (("\\", "\\\\"), ("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("`", "\\`")):
-        text = text.replace(character, escaped)
-    return " ".join(text.split())
-
-
-def _exceptions(results: list[Result], verdict: str) -> str:
-    head, rows = summaries.cells_with_verdict(results, verdict)
-    if not rows:
-        return "None."
-    return markdown_table(head, [[_plain(text) for text in (r.title, *entries)] for r, entries in rows])
-
-
-def _section(result: Result) -> list[str]:
-    letters = summaries.footnotes(result.cells)
-    parts = [f'<a id="{escape(result.name)}"></a>', f"## {_plain(result.title)}", *map(_plain, result.notes)]
-    for grid in summaries.grids(result.cells):
-        rows = [_grid_row(result, grid, row, letters) for row in grid.rows]
-        parts.append(markdown_table(["", *(_heading(grid, column) for column in grid.columns)], rows))
-    parts.append(_plain(summaries.compare_extra_columns(result)))
-    parts.append(_legend(count_verdicts(result.cells), timed=result.name == RUN_TIMES))
-    parts += [f"[{letter}] {_plain(text)}" for text, letter in letters.items()]
-    parts.append(summaries.duration(result))
-    captions = {figure.name: _plain(figure.caption) for figure in result.figures}
-    return parts + [f"![{caption}]({name}.png)\n\n{caption}" for name, caption in captions.items()]
-
-
-def _heading(grid: Grid, column: str) -> str:
-    return _plain(f"{column} ({NOT_PRINTED})" if grid.is_added(column) else column)
-
-
-def _grid_row(result: Result, grid: Grid, row: str, letters: dict[str, str]) -> list[str]:
-    found = [grid.cells.get((row, column), []) for column in grid.columns]
-    return [_plain(row), *("; ".join(_cell(result, cell, letters) for cell in cells) for cells in found)]
-
-
-def _cell(result: Result, cell: Cell, letters: dict[str, str]) -> str:
-    texts = summaries.cell_texts(result, cell)
-    printed = f"({texts.printed})" if texts.printed else ""
-    note = f"[{letters[cell.note]}]" if cell.note else ""
-    return " ".join(filter(None, [texts.measured + texts.std, printed, texts.ratio, MARKS[cell.verdict], note]))
-
-
-def _legend(verdicts: Iterable[str], *, timed: bool = False) -> str:
-    present = set(verdicts)
-    known = ", ".join(f"{mark} {MEANINGS[verdict]}" for verdict, mark in MARKS.items() if verdict in present)
-    ratio = f" {FASTER}, then" if timed else " then"
-    return f"In the tables: measured (printed),{ratio} {known}." if known else ""
+    return " ".join(text.translate(_ESCAPED).split())

@@ -17,7 +17,7 @@ from ..errors import InputError
 from .cache import Cache
 from .cells import ADDED, DIFFERS, OTHER_STARTS, REPORTED, Cell, Figure, Measurement, Result
 from .column_names import column_label, is_baseline
-from .data import Data, load
+from .data import load
 from .discrepancies import explain_discrepancies
 from .experiments import EXPERIMENTS, QUICK_SPLITS, Experiment, Measured, n_printed
 from .features import Features
@@ -117,29 +117,32 @@ def _pictures(experiment: Experiment, settings: Settings) -> tuple[list[Figure],
 
 
 def _not_run(table: Table, settings: Settings, error: Exception) -> Result:
-    keys = [(row, column) for row in chosen_rows(table, settings.quick) for column in row.printed]
-    cells = [_printed(table, row, column) for row, column in keys]
+    cells = [_cell(table, row, column) for row in chosen_rows(table, settings.quick) for column in row.printed]
     absent = _is_absent(error)
     why = str(error) if absent else f"failed with {type(error).__name__}: {error}"
     return Result(table.name, table.title, cells, [], [why], 0.0, failed=not absent)
 
 
-def _draw(table: Table, settings: Settings, draw: int) -> Data:
-    """Load a dataset; draws of neighbouring seeds have nothing in common."""
-    seed = settings.seed if draw == 0 else int(np.random.SeedSequence([settings.seed, draw]).generate_state(1)[0])
-    return load(table, quick=settings.quick, seed=seed, folder=settings.data_folder)
-
-
 def _experiment(table: Table, settings: Settings, advance: Callable[[], None]) -> Experiment:
     cache = Cache(settings.cache or settings.out / "cache")
+
+    def draw_features(draw: int) -> Features:
+        """Load a dataset; draws of neighbouring seeds have nothing in common."""
+        seed = settings.seed if draw == 0 else int(np.random.SeedSequence([settings.seed, draw]).generate_state(1)[0])
+        return Features(table, load(table, quick=settings.quick, seed=seed, folder=settings.data_folder), cache)
+
     n_splits = max(QUICK_SPLITS, table.n_draws) if settings.quick and table.experiment != "k-means" else N_SPLITS
-    first = Features(table, _draw(table, settings, 0), cache)
-
-    def redraw(draw: int) -> Features:
-        return first if draw == 0 else Features(table, _draw(table, settings, draw), cache)
-
-    rows = chosen_rows(table, settings.quick)
-    return Experiment(table, rows, first, redraw, n_splits, table.n_draws, settings.seed, advance)
+    rows, first = chosen_rows(table, settings.quick), draw_features(0)
+    return Experiment(
+        table=table,
+        rows=rows,
+        features=first,
+        redraw=lambda draw: draw_features(draw) if draw else first,
+        n_splits=n_splits,
+        n_draws=table.n_draws,
+        seed=settings.seed,
+        advance=advance,
+    )
 
 
 def judged_cells(experiment: Experiment, measured: Measured) -> list[Cell]:
@@ -147,25 +150,27 @@ def judged_cells(experiment: Experiment, measured: Measured) -> list[Cell]:
     rows = {row.label: row for row in experiment.rows}
     printed = [(row.label, column) for row in experiment.rows for column in row.printed]
     added = [(row.label, column) for row in experiment.rows for column in row.added]
-    known = [_judged(experiment, rows[label], column, measured[label, column]) for label, column in printed]
-    more = [_added(experiment.table, rows[label], column, measured[label, column]) for label, column in added]
-    others = [_other_starts(rows, *key, measured[key]) for key in measured if key not in {*printed, *added}]
-    return known + more + others
+    cells = [_judged(experiment, rows[label], column, measured[label, column]) for label, column in printed]
+    cells += [_with(_cell(experiment.table, rows[key[0]], key[1]), measured[key], ADDED) for key in added]
+    return cells + [_other_starts(rows, *key, measured[key]) for key in measured if key not in {*printed, *added}]
 
 
-def _printed(table: Table, row: Row, column: str) -> Cell:
-    """Cell of a printed number, not measured."""
-    number = row.printed[column]
-    cell = Cell(row.label, column_label(column), number.value, note=number.note, printed_std=number.std)
-    return cell._replace(directions=_directions(table, row, column))
+def _cell(table: Table, row: Row, column: str) -> Cell:
+    """Cell that is not measured, with what is printed there; those of baselines have no directions."""
+    baseline = is_baseline(column) or table.experiment == "run times"
+    cell = Cell(row.label, column_label(column), directions=None if baseline else row.directions or table.n_directions)
+    number = row.printed.get(column)
+    return cell._replace(printed=number.value, note=number.note, printed_std=number.std) if number else cell
+
+
+def _with(cell: Cell, found: Measurement, verdict: str) -> Cell:
+    return cell._replace(measured=found.value, std=found.std, n=found.n, verdict=verdict)
 
 
 def _judged(experiment: Experiment, row: Row, column: str, found: Measurement) -> Cell:
     """Cell of a printed number that was measured, with a verdict where the data allow one."""
     table, number = experiment.table, row.printed[column]
-    cell = _printed(table, row, column)._replace(
-        measured=found.value, std=found.std, n=found.n, low=found.low, high=found.high, verdict=REPORTED
-    )
+    cell = _with(_cell(table, row, column), found, REPORTED)._replace(low=found.low, high=found.high)
     if not experiment.features.data.judged or table.experiment == "run times":
         return cell
     falling = (row.score or "").startswith("VI")
@@ -178,36 +183,21 @@ def _judged(experiment: Experiment, row: Row, column: str, found: Measurement) -
     return cell._replace(verdict=verdict, tolerance=gap, split_tolerance=alone)
 
 
-def _added(table: Table, row: Row, column: str, found: Measurement) -> Cell:
-    """Cell of a column that the paper does not have."""
-    directions = _directions(table, row, column)
-    return Cell(row.label, column_label(column), None, found.value, found.std, found.n, ADDED, directions)
-
-
 def _other_starts(rows: dict[str, Row], label: str, column: str, found: Measurement) -> Cell:
     """Cell of a clustering with other starts, beside the printed number that was compared with the paper's starts."""
-    number = rows[label.partition(", ")[0]].printed[column]
-    return Cell(label, column_label(column), number.value, found.value, found.std, found.n, OTHER_STARTS)
+    printed = rows[label.partition(", ")[0]].printed[column].value
+    return _with(Cell(label, column_label(column), printed), found, OTHER_STARTS)
 
 
 def _explain_differing_baselines(experiment: Experiment, cells: list[Cell], quick: bool) -> list[Cell]:
     """Add to every baseline that differs what its printed number depends on, which takes too long for a glance."""
     keys = [(row, column) for row in experiment.rows for column in row.printed]
     differing = [key for key, cell in zip(keys, cells, strict=False) if cell.verdict == DIFFERS]
-    notes = (
-        {(row.label, column): NO_CAUSE for row, column in differing}
-        if quick
-        else explain_discrepancies(experiment, differing)
-    )
+    notes = {(row.label, column): NO_CAUSE for row, column in differing}
+    if not quick:
+        notes = explain_discrepancies(experiment, differing)
     found = {(label, column_label(column)): note for (label, column), note in notes.items()}
     return [cell._replace(note=found.get((cell.row, cell.column), cell.note)) for cell in cells]
-
-
-def _directions(table: Table, row: Row, column: str) -> int | None:
-    """Return the number of directions of an NR-CDT cell, None for baselines."""
-    if is_baseline(column) or table.experiment == "run times":
-        return None
-    return row.directions or table.n_directions
 
 
 def about(settings: Settings, names: Iterable[str]) -> dict[str, str]:

@@ -27,27 +27,20 @@ from .cells import (
 )
 
 DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
-MARKS = {
-    HELD: "✓",
-    NOT_HELD: "✗",
-    AGREES: "=",
-    DIFFERS: "≠",
-    REPORTED: "·",
-    NOT_RUN: DASH,
-    ADDED: "+",
-    OTHER_STARTS: "~",
-}
-MEANINGS = {
-    HELD: "held",
-    NOT_HELD: "not held",
-    AGREES: "baseline, agrees",
-    DIFFERS: "baseline, differs",
-    REPORTED: "reported, not judged",
-    NOT_RUN: "not run here",
-    ADDED: "added, not judged",
-    OTHER_STARTS: "other starts, not judged",
-}
 NOT_PRINTED = "not in the paper"
+# What became of a cell: its mark in tables, the meaning of the mark, and how such cells are counted.
+_WORDS = (
+    (HELD, "✓", "held", "held"),
+    (NOT_HELD, "✗", "not held", "not held"),
+    (AGREES, "=", "baseline, agrees", "baselines agree"),
+    (DIFFERS, "≠", "baseline, differs", "baselines differ"),
+    (REPORTED, "·", "reported, not judged", "reported only"),
+    (NOT_RUN, DASH, "not run here", "not run here"),
+    (ADDED, "+", "added, not judged", NOT_PRINTED),
+    (OTHER_STARTS, "~", "other starts, not judged", OTHER_STARTS),
+)
+MARKS = {verdict: mark for verdict, mark, _, _ in _WORDS}
+MEANINGS = {verdict: meaning for verdict, _, meaning, _ in _WORDS}
 RUN_TIMES = "run-times"
 FASTER = f"{TIMES} printed over measured: how many times faster"
 FILES = "Beside this report: the cells of every table as NAME.json, every figure as NAME.png and NAME.svg."
@@ -84,18 +77,8 @@ def run_outcome(cells: list[Cell]) -> str:
 def verdict_counts(cells: list[Cell]) -> dict[str, int]:
     """Count the cells by what became of them; no printed number is compared twice."""
     verdicts = count_verdicts(cells)
-    printed = [cell for cell in cells if cell.verdict != OTHER_STARTS]
-    return {
-        "cells compared": sum(cell.printed is not None and cell.measured is not None for cell in printed),
-        "held": verdicts[HELD],
-        "not held": verdicts[NOT_HELD],
-        "baselines agree": verdicts[AGREES],
-        "baselines differ": verdicts[DIFFERS],
-        "reported only": verdicts[REPORTED],
-        "not run here": verdicts[NOT_RUN],
-        NOT_PRINTED: verdicts[ADDED],
-        OTHER_STARTS: verdicts[OTHER_STARTS],
-    }
+    compared = [cell for cell in cells if None not in (cell.printed, cell.measured) and cell.verdict != OTHER_STARTS]
+    return {"cells compared": len(compared), **{name: verdicts[verdict] for verdict, *_, name in _WORDS}}
 
 
 def table_outcome(result: Result) -> str:
@@ -104,9 +87,7 @@ def table_outcome(result: Result) -> str:
     judged, baselines = verdicts[HELD] + verdicts[NOT_HELD], verdicts[AGREES] + verdicts[DIFFERS]
     parts = [f"{verdicts[HELD]} of {judged} hold"] if judged else []
     parts += [f"{verdicts[AGREES]} of {baselines} baselines agree"] if baselines else []
-    parts += [f"{verdicts[REPORTED]} reported"] if verdicts[REPORTED] else []
-    parts += [f"{verdicts[NOT_RUN]} not run"] if verdicts[NOT_RUN] else []
-    parts += [f"{verdicts[verdict]} {verdict}" for verdict in (ADDED, OTHER_STARTS) if verdicts[verdict]]
+    parts += [f"{verdicts[one]} {one}" for one in (REPORTED, NOT_RUN, ADDED, OTHER_STARTS) if verdicts[one]]
     return ", ".join(parts)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from .extra_columns import added_columns
 
@@ -41,7 +42,7 @@ class Table(NamedTuple):
 
     Of every class there are `n_samples`, or `quick_samples` in a quick run. `n_draws` datasets are drawn for the 20
     splits or runs of k-means. `drawings` says that the templates are drawings of our own that decide the outcome: such
-    a table is not judged. `printed` is one block of lines per kind of row.
+    a table is not judged. `pictures` are those of `illustrate.py`. `printed` is one block of lines per kind of row.
     """
 
     name: str
@@ -51,13 +52,14 @@ class Table(NamedTuple):
     n_samples: int
     quick_samples: int
     printed: str
-    classes: tuple[int, ...] = ()
+    classes: Sequence[int] = ()
     space: str = "image"
     n_radii: int = 850
     n_quantiles: int = 256
     n_directions: int = 256
     n_draws: int = 1
     drawings: bool = False
+    pictures: str = ""
 
     @property
     def rows(self) -> list[Row]:
@@ -89,9 +91,5 @@ def _read_number(text: str) -> Number:
     return Number(float(value), float(std) if std else None, MISPRINT if text.endswith("?") else "")
 
 
-def _read_table(name: str, settings: dict[str, Any]) -> Table:
-    return Table(name, **settings | {"classes": tuple(settings.get("classes", ()))})
-
-
 _TEXT = Path(__file__).with_name("printed.toml").read_text(encoding="utf-8")
-TABLES: dict[str, Table] = {name: _read_table(name, settings) for name, settings in tomllib.loads(_TEXT).items()}
+TABLES: dict[str, Table] = {name: Table(name, **settings) for name, settings in tomllib.loads(_TEXT).items()}

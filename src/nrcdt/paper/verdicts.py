@@ -23,21 +23,13 @@ def judge(
     >>> judge(Number(1.0), Measurement(0.8, n=30), 0.05, baseline=False)
     'not held'
     """
-    if measured.low is not None and measured.high is not None:
-        worse, better = _outside(printed.value, measured.low, measured.high)
-        if smaller_is_better:
-            worse, better = better, worse
+    if measured.low is None or measured.high is None:
+        low, high = measured.value - gap, measured.value + gap
     else:
-        worse = printed.value < measured.value - gap
-        better = printed.value > measured.value + gap
+        low, high = measured.low - LAST_DIGIT, measured.high + LAST_DIGIT
     if baseline:
-        return DIFFERS if worse or better else AGREES
-    return NOT_HELD if better else HELD
-
-
-def _outside(value: float, low: float, high: float) -> tuple[bool, bool]:
-    """Tell whether a number printed with four decimals lies below or above an interval."""
-    return value < low - LAST_DIGIT, value > high + LAST_DIGIT
+        return AGREES if low <= printed.value <= high else DIFFERS
+    return NOT_HELD if (printed.value < low if smaller_is_better else printed.value > high) else HELD
 
 
 def tolerance(printed: Number, measured: Measurement, n_printed: int, *, samples: bool = True) -> float:
