@@ -24,10 +24,7 @@ SHARE, SUSPECT, DOUBTFUL = 0.08, 0.3, 0.5  # of the largest group's ink; weights
 # Scale bars: width and unbroken part of their length, degrees askew, distance from an edge as a share of the sheet.
 SLIM, UNBROKEN, UPRIGHT, MARGIN = 0.25, 0.8, 4.0, 0.25
 SHORTEST_BAR, LONGEST_BAR = 0.12, 0.5  # of the sheet
-BESIDE, BESIDE_BAND = (
-    4,
-    0.5,
-)  # pixels from a chain line, and the part of a bar so near, by which it is a rest of the line
+BESIDE, BESIDE_BAND = 4, 0.5  # pixels from a chain line; the part of a bar so near, by which it is a rest of the line
 ALL_ROUND = np.ones((3, 3))
 
 
