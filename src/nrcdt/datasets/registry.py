@@ -86,16 +86,16 @@ def _has_files(name: str, folder: Path | str | None) -> bool:
 def need(name: str, folder: Path | str | None = None) -> Path:
     """Folder of a source, or a `MissingData` that says how to get it, and what would do instead."""
     path = locate(name, folder)
-    if path is None:
-        root, source = data_folder(folder), SOURCES[name]
-        looked = f"{VARIABLE} (not set)" if root is None else str(root)
-        other = SOURCES[source.stand_in] if source.stand_in else None
-        what = f"the stand-in {other.name} ({other.files}, see {other.where})" if other else ""
-        instead = f", or put {what} into {_target(other, root)}" if other else ""
-        no_root = root is not None and not root.is_dir()
-        found = f"{root}, which is no folder" if no_root else f"no folder {source.folder} in {looked}"
-        raise missing(name, found, root, instead)
-    return path
+    if path is not None:
+        return path
+    root, source = data_folder(folder), SOURCES[name]
+    found, instead = f"no folder {source.folder} in {root or VARIABLE + ' (not set)'}", ""
+    if root is not None and not root.is_dir():
+        found = f"{root}, which is no folder"
+    if source.stand_in:
+        other = SOURCES[source.stand_in]
+        instead = f", or put the stand-in {other.name} ({other.files}, see {other.where}) into {_target(other, root)}"
+    raise missing(name, found, root, instead)
 
 
 def missing(name: str, found: str, root: Path | None, instead: str = "") -> MissingData:
