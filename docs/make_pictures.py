@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from nrcdt import NRCDT
-from nrcdt.datasets.synthetic import distorted, watermarks
+from nrcdt.datasets import distorted, watermarks
 from nrcdt.plot import COLOURS, feature_curves
 
 N_CLASSES, N_SAMPLES = 6, 3

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from arc_space import ARC
 from nrcdt import AGGREGATIONS, NORMALIZATIONS, NRCDT, RCDT, SPACES
 from nrcdt.aggregate import angular_quantiles, bispectrum, spectrum
 from nrcdt.spaces import manifold_space
-from nrcdt.spaces.template import ARC
 
 STORED = Path(__file__).with_name("features.npz")
 SIZES = {"n_directions": 8, "n_quantiles": 7}

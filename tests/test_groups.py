@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from arc_space import ARC
 from conftest import cloud_of
 from nrcdt import AGGREGATIONS, NORMALIZATIONS, SPACES, invariance, nrcdt
 from nrcdt.aggregate import Aggregation
-from nrcdt.spaces.template import ARC
 
 ORIGIN = "rotations and reflections about the origin"
 RIGID = "rotations, reflections and shifts"

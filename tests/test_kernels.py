@@ -8,8 +8,9 @@ import sys
 import numpy as np
 import pytest
 
+import reference
 from nrcdt.directions import circle
-from nrcdt.kernels import cpu, kernels_for, order, portable, reference
+from nrcdt.kernels import cpu, kernels_for, order, portable
 
 LEVELS = {m: np.arange(1, m + 1) / (m + 1) for m in (1, 7, 40)} | {4: np.array([0.001, 0.002, 0.6, 0.999])}
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+import reference
 from conftest import affine_map, cloud_of
 from nrcdt.datasets import random_affine, warp, watermarks
 from nrcdt.datasets.synthetic import draw_segment
-from nrcdt.kernels import cpu, reference
+from nrcdt.kernels import cpu
 from nrcdt.measures import Cloud
 from nrcdt.rasters import inverse
 from nrcdt.registration import Registration, overlap, prepare_image, register, register_all, rotation_angle

@@ -9,13 +9,13 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 from sklearn.base import clone
 
+from arc_space import ARC
 from nrcdt import AGGREGATIONS, NORMALIZATIONS, NRCDT, SPACES, invariance, nrcdt, rcdt, sliced_wasserstein
 from nrcdt.directions import fibonacci, sphere
 from nrcdt.spaces import crystal_space, manifold_space, manifold_spaces
 from nrcdt.spaces.crystal import POINT_GROUPS, SYSTEMS, multiply, symmetry_rotations
 from nrcdt.spaces.hyperbolic import along_geodesic, busemann, centred
 from nrcdt.spaces.manifold import eigenspaces, laplacian
-from nrcdt.spaces.template import ARC
 
 ANY = [name for name in AGGREGATIONS if AGGREGATIONS[name].needs == "any"]
 

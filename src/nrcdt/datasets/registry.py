@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterable
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import InputError
 from ..files.kinds import visible_files
@@ -16,7 +17,7 @@ VARIABLE = "NRCDT_DATA"
 
 
 class Source(NamedTuple):
-    """One set of data.
+    """One set of data, as `sources.toml` describes it.
 
     Attributes
     ----------
@@ -40,72 +41,12 @@ class Source(NamedTuple):
     stand_in: str | None = None
 
 
-_ALL = (
-    Source(
-        "mnist",
-        "the MNIST training digits",
-        "mnist",
-        "train-*-ubyte.gz",
-        "CC BY-SA 3.0",
-        "https://ossci-datasets.s3.amazonaws.com/mnist",
-        (
-            "4861a95a99dfe8697f4601ca19e4cdeac33018c6f41ef6b070dc4fd6024df6e7",
-            "c0e8b553748373b6d9e1340baadf9f79d3cf348bc5a4f9210a2309b6ae6f775d",  # the same, unpacked
-        ),
-    ),
-    Source(
-        "wzis",
-        "watermarks of eleven classes, 256 x 256 pixels, vertical lines of the imaging technique removed",
-        "wzis",
-        "<class>/*.png",
-        "see the terms of use of the site",
-        "https://www.wasserzeichen-online.de",
-        stand_in="briquet",
-    ),
-    Source(
-        "briquet",
-        "tracings of watermarks from Briquet, Les Filigranes (1907), in place of wzis",
-        "watermarks",
-        "<class>/*.png",
-        "public domain",
-        "https://briquet-online.at",
-    ),
-    Source(
-        "animals",
-        "the reference meshes of Sumner and Popovic: lion, cat, camel, horse, flamingo, elephant",
-        "animals",
-        "<animal>*.obj",
-        "none stated; cite Sumner and Popovic (2004)",
-        "https://people.csail.mit.edu/sumner/research/deftransfer/data.html",
-    ),
-    Source(
-        "abc",
-        "meshes of the ABC dataset, one file per shape",
-        "abc",
-        "*.obj",
-        "see the terms of use of Onshape; the models belong to their creators",
-        "https://deep-geometry.github.io/abc-dataset",
-        stand_in="furniture",
-    ),
-    Source(
-        "faust",
-        "the registrations of MPI FAUST",
-        "faust",
-        "tr_reg_*.ply",
-        "for research, after registration",
-        "https://faust.is.tue.mpg.de",
-    ),
-    Source(
-        "furniture",
-        "2048 surface points each of 815 everyday objects, in place of abc",
-        "furniture",
-        "furniture_points2048.npz",
-        "CC0 and CC BY 3.0",
-        "http://www.sweethome3d.com/importModels.jsp",
-        ("d28e30599e0f00aaa5d171abb3a03d8b69b5a20ed5106839d03b92ca5c9e8a55",),
-    ),
-)
-SOURCES: dict[str, Source] = {source.name: source for source in _ALL}
+def _read_source(name: str, told: dict[str, Any]) -> Source:
+    return Source(name, **told | {"sha256": tuple(told.get("sha256", ()))})
+
+
+_TEXT = Path(__file__).with_name("sources.toml").read_text(encoding="utf-8")
+SOURCES: dict[str, Source] = {name: _read_source(name, told) for name, told in tomllib.loads(_TEXT).items()}
 
 
 class MissingData(ValueError):
@@ -145,16 +86,16 @@ def _has_files(name: str, folder: Path | str | None) -> bool:
 def need(name: str, folder: Path | str | None = None) -> Path:
     """Folder of a source, or a `MissingData` that says how to get it, and what would do instead."""
     path = locate(name, folder)
-    if path is None:
-        root, source = data_folder(folder), SOURCES[name]
-        looked = f"{VARIABLE} (not set)" if root is None else str(root)
-        other = SOURCES[source.stand_in] if source.stand_in else None
-        what = f"the stand-in {other.name} ({other.files}, see {other.where})" if other else ""
-        instead = f", or put {what} into {_target(other, root)}" if other else ""
-        no_root = root is not None and not root.is_dir()
-        found = f"{root}, which is no folder" if no_root else f"no folder {source.folder} in {looked}"
-        raise missing(name, found, root, instead)
-    return path
+    if path is not None:
+        return path
+    root, source = data_folder(folder), SOURCES[name]
+    found, instead = f"no folder {source.folder} in {root or VARIABLE + ' (not set)'}", ""
+    if root is not None and not root.is_dir():
+        found = f"{root}, which is no folder"
+    if source.stand_in:
+        other = SOURCES[source.stand_in]
+        instead = f", or put the stand-in {other.name} ({other.files}, see {other.where}) into {_target(other, root)}"
+    raise missing(name, found, root, instead)
 
 
 def missing(name: str, found: str, root: Path | None, instead: str = "") -> MissingData:

@@ -13,23 +13,9 @@ from ..slices import Array
 from .affine import distorted_once, eight_bits
 from .dataset import Dataset
 from .disturbances import elastic
-from .synthetic import both, circle, curve, draw, line, star
+from .synthetic import ACADEMIC, draw
 
 SIZE = 256
-ACADEMIC = {
-    "circle": [line(0, -1, 0, 0.08), circle(0, 0.54, 0.46)],
-    "square": [
-        *star(0, -0.58, 0.42, 4),
-        line(0, -0.16, 0, 0.1),
-        line(-0.45, 0.1, 0.45, 0.1, 0.45, 1, -0.45, 1, -0.45, 0.1),
-    ],
-    "shield": [
-        line(-0.55, -0.95, 0.55, -0.95),
-        *both(line(0.55, -0.95, 0.8, -0.7)),
-        *both(curve(0.8, -0.7, 0.78, -0.05, 0.52, 0.55, 0, 1)),
-        line(0, -0.55, 0.4, 0.15, -0.4, 0.15, 0, -0.55),
-    ],
-}
 N_SIDES = range(3, 12)
 
 

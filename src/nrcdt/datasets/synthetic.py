@@ -6,17 +6,18 @@ shape (n, 2); curves and arcs are polylines with many short pieces.
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 from ..measures import positive_integer
-from ..random_maps import random_affine, warp
 from ..slices import Array
-from .affine import distorted, eight_bits
-
-__all__ = ["MOTIFS", "distorted", "draw", "random_affine", "warp", "watermarks"]
+from .affine import eight_bits
 
 STROKE = 2.5 / 256
 MOTIF_WIDTH = 0.5
@@ -50,8 +51,8 @@ def circle(x: float, y: float, radius: float) -> Array:
     return arc(x, y, radius, radius)
 
 
-def star(x: float, y: float, radius: float, n_rays: int) -> list[Array]:
-    """Strokes from (x, y) outwards, the first one up."""
+def star(x: float, y: float, radius: float, n_rays: float) -> list[Array]:
+    """Strokes from (x, y) outwards, the first one up; a whole number of them."""
     angles = 2 * np.pi * np.arange(n_rays) / n_rays
     return [line(x, y, x + radius * np.sin(angle), y - radius * np.cos(angle)) for angle in angles]
 
@@ -61,144 +62,31 @@ def both(*strokes: Array) -> list[Array]:
     return [image for stroke in strokes for image in (stroke, stroke * [-1.0, 1.0])]
 
 
-MOTIFS: dict[str, list[Array]] = {
-    "bull's head": [
-        *both(curve(0.22, -0.12, 0.55, -0.2, 0.62, -0.5, 0.45, -0.72)),
-        *both(curve(0.18, -0.02, 0.45, 0, 0.72, -0.12, 0.6, 0.14, 0.24, 0.14)),
-        *both(curve(0.24, 0.14, 0.26, 0.45, 0.15, 0.7, 0.2, 0.88, 0, 0.95)),
-        curve(-0.22, -0.12, 0, -0.2, 0.22, -0.12),
-        *both(circle(0.12, 0.22, 0.06)),
-        line(0, -0.18, 0, -0.8),
-        *star(0, -0.8, 0.2, 5),
-    ],
-    "crown": [
-        line(-0.75, 0.35, -0.95, -0.45, -0.45, 0.05, 0, -0.6, 0.45, 0.05, 0.95, -0.45, 0.75, 0.35),
-        line(-0.75, 0.35, 0.75, 0.35, 0.7, 0.65, -0.7, 0.65, -0.75, 0.35),
-        *both(circle(0.95, -0.55, 0.1)),
-        line(0, -0.6, 0, -1),
-        line(-0.15, -0.82, 0.15, -0.82),
-    ],
-    "anchor": [
-        circle(0, -0.8, 0.17),
-        line(0, -0.63, 0, 0.9),
-        line(-0.42, -0.42, 0.42, -0.42),
-        arc(0, 0.15, 0.75, 0.75, 0, 180),
-        *both(line(0.56, 0.32, 0.75, 0.08, 0.92, 0.34)),
-        curve(0.17, -0.8, 0.6, -0.75, 0.35, -0.1, 0.02, 0, -0.3, 0.2, 0, 0.4),
-    ],
-    "jug": [
-        curve(-0.3, -0.55, -0.28, -0.3, -0.55, 0.05, -0.55, 0.4, -0.3, 0.75),
-        curve(0.3, -0.55, 0.28, -0.3, 0.55, 0.05, 0.55, 0.4, 0.3, 0.75),
-        line(-0.42, 0.9, -0.3, 0.75, 0.3, 0.75, 0.42, 0.9, -0.42, 0.9),
-        line(-0.3, -0.55, 0.3, -0.55),
-        curve(0.29, -0.42, 0.75, -0.5, 0.9, -0.05, 0.54, 0.25),
-        arc(0, -0.55, 0.3, 0.25, 180, 360),
-        line(0, -0.8, 0, -1),
-        line(-0.5, 0, 0.5, 0),
-    ],
-    "fleur-de-lis": [
-        *both(curve(0, -1, 0.16, -0.72, 0.27, -0.4, 0.2, -0.05, 0.14, 0.2)),
-        *both(curve(0.14, 0.2, 0.34, -0.2, 0.62, -0.42, 0.85, -0.22, 0.82, 0.05, 0.62, 0.1, 0.58, -0.08)),
-        line(-0.4, 0.2, 0.4, 0.2, 0.4, 0.34, -0.4, 0.34, -0.4, 0.2),
-        *both(curve(0.14, 0.34, 0.22, 0.58, 0.42, 0.72)),
-        *both(curve(0.1, 0.34, 0.12, 0.62, 0, 0.95)),
-    ],
-    "key": [
-        circle(0, -0.82, 0.2),
-        *both(circle(0.28, -0.48, 0.2)),
-        line(-0.05, -0.4, -0.05, 0.95, 0.05, 0.95, 0.05, -0.4),
-        line(-0.12, -0.25, 0.12, -0.25),
-        line(0.05, 0.4, 0.5, 0.4, 0.5, 0.56, 0.25, 0.56, 0.25, 0.68, 0.5, 0.68, 0.5, 0.85, 0.05, 0.85),
-    ],
-    "bell": [
-        *both(curve(0, -0.7, 0.3, -0.6, 0.4, -0.2, 0.45, 0.2, 0.72, 0.55)),
-        line(-0.72, 0.55, 0.72, 0.55),
-        line(-0.53, 0.3, 0.53, 0.3),
-        circle(0, -0.85, 0.15),
-        arc(0.12, 0.55, 0.16, 0.25, 0, 180),
-        *star(0, -0.1, 0.22, 4),
-    ],
-    "arrows": [
-        line(-0.8, 0.85, 0.75, -0.8),
-        line(0.35, -0.72, 0.75, -0.8, 0.7, -0.4),
-        line(0.8, 0.85, -0.75, -0.8),
-        line(-0.35, -0.72, -0.75, -0.8, -0.7, -0.4),
-        *both(line(0.8, 0.55, 0.6, 0.64, 0.58, 0.88)),
-        *both(line(0.66, 0.4, 0.46, 0.49, 0.44, 0.73)),
-        circle(0, -0.75, 0.16),
-    ],
-    "shield": [
-        line(-0.7, -0.85, 0.7, -0.85),
-        *both(curve(0.7, -0.85, 0.72, -0.2, 0.5, 0.45, 0, 0.95)),
-        line(-0.7, -0.6, 0.42, 0.52),
-        line(-0.5, -0.85, 0.54, 0.2),
-        *star(0.4, -0.5, 0.2, 5),
-    ],
-    "letter P": [
-        line(-0.3, -0.35, -0.3, 0.6),
-        line(-0.12, -0.35, -0.12, 0.6),
-        curve(-0.45, -0.3, -0.12, -0.38, 0.3, -0.35, 0.5, -0.1, 0.4, 0.15, -0.12, 0.2),
-        curve(-0.3, 0.6, -0.38, 0.78, -0.62, 0.95),
-        curve(-0.12, 0.6, -0.05, 0.78, 0.2, 0.95),
-        line(-0.5, 0.42, 0.1, 0.42),
-        line(0, -0.38, 0, -0.55),
-        *(circle(x, y, 0.12) for x, y in ((0, -0.94), (-0.16, -0.78), (0.16, -0.78), (0, -0.62))),
-    ],
-    "grapes": [
-        *(circle(x, -0.2, 0.15) for x in (-0.48, -0.16, 0.16, 0.48)),
-        *(circle(x, 0.08, 0.15) for x in (-0.32, 0, 0.32)),
-        *(circle(x, 0.36, 0.15) for x in (-0.16, 0.16)),
-        circle(0, 0.64, 0.15),
-        curve(0, -0.3, 0.02, -0.6, -0.15, -0.95),
-        curve(0, -0.5, 0.25, -0.85, 0.65, -0.75, 0.45, -0.45, 0, -0.5),
-    ],
-    "hand": [
-        line(-0.3, 0.95, -0.3, 0.6),
-        line(0.3, 0.95, 0.3, 0.6),
-        line(-0.38, 0.78, 0.38, 0.78),
-        curve(-0.3, 0.6, -0.6, 0.3, -0.78, 0.02, -0.62, -0.06, -0.36, 0.18),
-        curve(-0.36, 0.18, -0.42, -0.3, -0.3, -0.36, -0.2, -0.25, -0.14, 0.05),
-        curve(-0.14, 0.05, -0.14, -0.42, -0.02, -0.5, 0.08, -0.42, 0.09, 0.05),
-        curve(0.09, 0.05, 0.12, -0.32, 0.22, -0.38, 0.31, -0.28, 0.28, 0.1),
-        curve(0.28, 0.1, 0.38, -0.12, 0.5, -0.12, 0.53, 0, 0.42, 0.35, 0.3, 0.6),
-        line(-0.02, -0.5, -0.02, -0.62),
-        *star(-0.02, -0.8, 0.18, 5),
-    ],
-    "moon": [
-        arc(0, 0, 0.9, 0.9, 50, 310),
-        curve(0.58, -0.69, 0.2, -0.5, -0.08, -0.3, -0.02, -0.12, 0.14, 0.06, -0.06, 0.14),
-        curve(-0.06, 0.14, 0.02, 0.26, -0.08, 0.32, -0.02, 0.5, 0.58, 0.69),
-        circle(-0.3, -0.2, 0.08),
-        *star(0.5, -0.1, 0.25, 6),
-    ],
-    "scissors": [
-        line(-0.4, -0.95, 0.08, -0.05, 0.32, 0.46),
-        line(-0.4, -0.95, -0.14, -0.15, -0.02, 0.05),
-        line(0.4, -0.95, -0.08, -0.05, -0.32, 0.46),
-        line(0.4, -0.95, 0.14, -0.15, 0.02, 0.05),
-        arc(0.42, 0.7, 0.24, 0.26),
-        arc(-0.42, 0.7, 0.24, 0.26),
-    ],
-    "cardinal's hat": [
-        arc(0, -0.5, 0.95, 0.17),
-        curve(-0.4, -0.64, -0.36, -0.9, 0, -1, 0.36, -0.9, 0.4, -0.64),
-        *both(curve(0.3, -0.35, 0.1, -0.1, -0.3, 0.05, -0.5, 0.35)),
-        *both(circle(0.5, 0.44, 0.09)),
-        *both(line(0.46, 0.52, 0.36, 0.92, 0.64, 0.92, 0.54, 0.52)),
-        *both(line(0.5, 0.55, 0.5, 0.92)),
-        circle(0, -0.06, 0.1),
-    ],
-    "tower": [
-        line(-0.45, 0.9, -0.4, -0.1, 0.4, -0.1, 0.45, 0.9),
-        line(-0.75, 0.9, 0.75, 0.9),
-        line(-0.55, -0.1, -0.55, -0.5, -0.3, -0.5, -0.3, -0.3, -0.12, -0.3, -0.12, -0.5, 0.12, -0.5),
-        line(0.12, -0.5, 0.12, -0.3, 0.3, -0.3, 0.3, -0.5, 0.55, -0.5, 0.55, -0.1, -0.55, -0.1),
-        line(-0.16, 0.9, -0.16, 0.5),
-        arc(0, 0.5, 0.16, 0.2, 180, 360),
-        line(0.16, 0.5, 0.16, 0.9),
-        line(0.42, -0.5, 0.42, -1, 0.85, -0.85, 0.42, -0.7),
-    ],
-}
+STROKES: dict[str, Callable[..., Any]] = {"line": line, "curve": curve, "arc": arc, "circle": circle, "star": star}
+
+
+def strokes_of(drawing: str) -> list[Array]:
+    """Return the strokes of a drawing, worded as in `drawings.toml`.
+
+    Examples
+    --------
+    >>> [stroke.tolist() for stroke in strokes_of("both line 1 0  2 3")]
+    [[[1.0, 0.0], [2.0, 3.0]], [[-1.0, 0.0], [-2.0, 3.0]]]
+    """
+    strokes: list[Array] = []
+    for words in map(str.split, drawing.splitlines()):
+        mirrored = words[0] == "both"
+        kind, *numbers = words[mirrored:]
+        drawn = STROKES[kind](*map(float, numbers))
+        drawn = drawn if kind == "star" else [drawn]
+        strokes += both(*drawn) if mirrored else drawn
+    return strokes
+
+
+_TEXT = Path(__file__).with_name("drawings.toml").read_text(encoding="utf-8")
+MOTIFS, ACADEMIC = (
+    {name: strokes_of(drawing) for name, drawing in drawings.items()} for drawings in tomllib.loads(_TEXT).values()
+)
 
 
 def watermarks(n_classes: int = 10, size: int = 256) -> tuple[Array, list[str]]:

@@ -4,7 +4,6 @@ Every reader raises a ValueError that names the rule and the remedy; the name of
 are checked before anything is decoded, so that a hostile or mistaken file costs no memory.
 """
 
-from ..rasters import POLARITIES as INKS
 from .checks import MAX_BYTES
 from .kinds import SUFFIXES, Kind, collect, kind_of
 from .meshes import read_mesh
@@ -12,7 +11,6 @@ from .pictures import MAX_PIXELS, PICTURE_FORMATS, read_image, read_picture
 from .points import read_cloud
 
 __all__ = [
-    "INKS",
     "MAX_BYTES",
     "MAX_PIXELS",
     "PICTURE_FORMATS",

@@ -16,6 +16,7 @@ SUFFIXES: dict[Kind, tuple[str, ...]] = {
     "cloud": (".npy", ".npz", ".csv", ".txt", ".xyz"),
     "mesh": (".ply", ".obj", ".stl", ".off"),
 }
+KINDS = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes}
 
 
 def kind_of(path: Path | str) -> Kind:
@@ -27,11 +28,10 @@ def kind_of(path: Path | str) -> Kind:
     ('image', 'cloud', 'mesh')
     """
     suffix = Path(path).suffix.lower()
-    for kind, suffixes in SUFFIXES.items():
-        if suffix in suffixes:
-            return kind
-    known = " ".join(suffix for suffixes in SUFFIXES.values() for suffix in suffixes)
-    raise InputError("the suffix", f"be one of {known}", repr(suffix), "Convert the file to one of these.")
+    if suffix not in KINDS:
+        known = " ".join(KINDS)
+        raise InputError("the suffix", f"be one of {known}", repr(suffix), "Convert the file to one of these.")
+    return KINDS[suffix]
 
 
 class Collected(NamedTuple):
@@ -48,15 +48,11 @@ def collect(paths: Iterable[Path | str]) -> Collected:
     A folder stands for its pictures if it has any, else for its meshes, else for its tables of points; hidden files are
     left out. Archives keep tables beside their scans: `left_out` names what a folder held of other kinds.
     """
-    found: list[Path] = []
-    left_out: list[Path] = []
-    locked: list[Path] = []
+    found, left_out, locked = whole = Collected([], [], [])
     for path in map(Path, paths):
         if path.is_dir():
-            wanted, others, closed = _in_folder(path)
-            found += wanted
-            left_out += others
-            locked += closed
+            for part, more in zip(whole, _in_folder(path), strict=True):
+                part += more
             continue
         if not path.is_file():
             what = "is neither" if path.exists() else "does not exist"
@@ -86,7 +82,7 @@ def _in_folder(folder: Path) -> Collected:
     locked: list[Path] = []
     by_kind: dict[Kind, list[Path]] = {"image": [], "mesh": [], "cloud": []}
     for path in visible_files(folder, lambda error: locked.append(Path(error.filename))):
-        if any(path.suffix.lower() in suffixes for suffixes in SUFFIXES.values()):
-            by_kind[kind_of(path)].append(path)  # links that lead nowhere are named when they are read
+        if kind := KINDS.get(path.suffix.lower()):
+            by_kind[kind].append(path)  # links that lead nowhere are named when they are read
     wanted = next((paths for paths in by_kind.values() if paths), [])
     return Collected(wanted, [path for paths in by_kind.values() if paths is not wanted for path in paths], locked)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, optional_package
 from ..measures import positive_integer
 from ..slices import Array
 from .checks import check_bytes, first_line
@@ -51,12 +51,7 @@ def read_mesh(path: Path | str, n_samples: int | None = None) -> Array:
 def load_mesh(path: Path, **options: Any) -> Any:
     """Read a whole mesh with vertices in space, as trimesh has it; options go to `trimesh.load`."""
     check_bytes(path.stat().st_size)
-    try:
-        import trimesh
-    except ImportError as error:
-        raise ImportError(
-            "reading meshes must have trimesh installed; got none. Run pip install 'nrcdt[mesh]'."
-        ) from error
+    trimesh = optional_package("trimesh", "reading meshes", "trimesh", "mesh")
     _check_triangles(path)
     try:
         # An open file instead of a path: nothing beside the mesh, such as textures, is looked for.

@@ -75,15 +75,11 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
                     raise _too_many_pixels(f"{picture.width} x {picture.height} pixels")
                 grey = _grey_levels(ImageOps.exif_transpose(picture))
                 millimetres = _pixel_side(picture)
-    except InputError:
-        raise
-    except OSError as error:
-        if error.errno is not None:  # the file, not what is in it
-            raise
-        raise _not_a_picture(error) from error
     except Image.DecompressionBombError as error:  # of more than twice the pixels that Pillow opens
         raise _too_many_pixels(first_line(error)) from None
     except Exception as error:  # decoders of damaged files raise whatever comes to their mind
+        if isinstance(error, InputError) or getattr(error, "errno", None) is not None:  # the file, not what is in it
+            raise
         raise _not_a_picture(error) from error
     if not np.isfinite(grey).all():
         raise InputError("the picture", "have finite grey levels", "NaN or infinity", "Replace these values.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.ndimage import find_objects, maximum_filter
+from scipy.ndimage import find_objects, gaussian_filter, maximum_filter
 
 from ..errors import InputError
 from ..measures import as_floats, check_finite, positive_integer
@@ -13,16 +13,7 @@ from ..rasters import check_polarity, reduced
 from ..slices import Array
 from .laid import find_ripple
 from .lines import Line, erase_lines, find_lines, line_pixels, spans_sheet
-from .paper import (
-    Residual,
-    background,
-    estimate_levels,
-    find_border,
-    find_polarity,
-    flat_paper,
-    paper_samples,
-    smoothed,
-)
+from .paper import Residual, background, estimate_levels, find_border, find_polarity, flat_paper, paper_samples
 from .strokes import Strokes, select_strokes
 
 SMALLEST = 8  # pixels: two squares of paper each way
@@ -160,7 +151,7 @@ def _flatten_sheet(grey: Array, polarity: str) -> _Sheet:
         return _Sheet(found, side, clear, border, _describe_sheet(side, border))
     samples = paper_samples(grey, border)
     rough = _blank_border(grey - background(samples, grey.shape, 0.5, 4), border)
-    side, clear = _choose_polarity(smoothed(rough), polarity)
+    side, clear = _choose_polarity(gaussian_filter(rough, 1.0), polarity)
     steps = _describe_sheet(side, border)
     sign = 1 if side == "light" else -1
     paper = background(sign * samples, grey.shape, PAPER, 2)

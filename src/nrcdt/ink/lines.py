@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter, gaussian_filter1d, median_filter
 from ..kernels import compiled
 from ..rasters import tiles
 from ..slices import Array
-from .paper import Residual, smoothed
+from .paper import Residual
 
 SMALLEST_SHEET = 32  # pixels
 # Degrees. Half a step off, a line misses its place at the ends of 256 pixels by half a pixel, in the coarse search, at
@@ -53,7 +53,7 @@ def find_lines(found: Residual, border: Array | None) -> list[Line]:
     """List the lines that cross the whole sheet, up to its border, in one direction or at right angles to it."""
     if min(found.image.shape) < SMALLEST_SHEET or not found.level or not _may_have_lines(found, border):
         return []
-    clipped = np.clip(smoothed(found.image) / found.level, -1, 1)
+    clipped = np.clip(gaussian_filter(found.image, 1.0) / found.level, -1, 1)
     if border is not None:
         clipped[border] = np.nan
     direction = _common_direction(clipped)

@@ -10,7 +10,6 @@ from scipy.ndimage import (
     binary_erosion,
     binary_propagation,
     distance_transform_edt,
-    gaussian_filter,
     label,
     percentile_filter,
     zoom,
@@ -117,11 +116,6 @@ def find_polarity(deviation: Array) -> tuple[str, float]:
     squares = deviation * deviation
     skew, total = float(np.vdot(squares, deviation)), float(np.vdot(squares, np.abs(deviation)))
     return "light" if skew > 0 else "dark", abs(skew) / total if total else 0.0
-
-
-def smoothed(image: Array) -> Array:
-    """Average the noise over a few pixels."""
-    return np.asarray(gaussian_filter(image, 1.0))
 
 
 def robust_deviation(image: Array) -> float:

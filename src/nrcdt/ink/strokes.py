@@ -24,18 +24,8 @@ SHARE, SUSPECT, DOUBTFUL = 0.08, 0.3, 0.5  # of the largest group's ink; weights
 # Scale bars: width and unbroken part of their length, degrees askew, distance from an edge as a share of the sheet.
 SLIM, UNBROKEN, UPRIGHT, MARGIN = 0.25, 0.8, 4.0, 0.25
 SHORTEST_BAR, LONGEST_BAR = 0.12, 0.5  # of the sheet
-BESIDE, BESIDE_BAND = (
-    4,
-    0.5,
-)  # pixels from a chain line, and the part of a bar so near, by which it is a rest of the line
+BESIDE, BESIDE_BAND = 4, 0.5  # pixels from a chain line; the part of a bar so near, by which it is a rest of the line
 ALL_ROUND = np.ones((3, 3))
-
-
-class Bar(NamedTuple):
-    """A straight bar: its length in pixels, and whether it runs across rather than down."""
-
-    length: float
-    across: bool
 
 
 class Strokes(NamedTuple):
@@ -98,7 +88,7 @@ def select_strokes(found: Residual, lines: list[Line], bands: Array | None, bord
     bars = _bars(groups, np.flatnonzero(~cut & (np.arange(n_groups + 1) != main))[1:], bands)
     keep[list(bars)] = False
     kept = keep[groups] & pieces
-    meant = [bar.length for bar in bars.values() if _is_scale_bar(bar, lines, max(mask.shape))]
+    meant = [length for length, across in bars.values() if _is_scale_bar(length, across, lines, max(mask.shape))]
     dropped |= {"groups": n_groups - int(keep.sum()) - len(bars), "free lines": len(bars) - len(meant)}
     share = float((masses * keep * np.where(on_rim, DOUBTFUL, 1)).sum() / found.image[mask].sum())
     return Strokes(kept, share, dropped, max(meant, default=None), bool(on_rim[main]))
@@ -130,7 +120,7 @@ def _filter_components(mask: Array, bands: Array | None, scale: float, clean: bo
     return keep[labels], {"specks": int(specks.sum()), "rests": int(rests.sum())}
 
 
-def _bars(groups: Array, candidates: Array, bands: Array | None) -> dict[int, Bar]:
+def _bars(groups: Array, candidates: Array, bands: Array | None) -> dict[int, tuple[float, bool]]:
     """Find the groups, among the candidates, that are straight bars and not what a chain line left behind."""
     if bands is not None and len(candidates):
         bands = maximum_filter(bands, 2 * BESIDE + 1)
@@ -143,8 +133,11 @@ def _bars(groups: Array, candidates: Array, bands: Array | None) -> dict[int, Ba
     return found
 
 
-def _fit_bar(mask: Array) -> Bar | None:
-    """Measure a shape that is slim, straight, unbroken, upright or level, and near an edge; None for others."""
+def _fit_bar(mask: Array) -> tuple[float, bool] | None:
+    """Return the length of a bar, and whether it runs across rather than down; None for other shapes.
+
+    A bar is slim, straight, unbroken, upright or level, and near an edge.
+    """
     y, x = np.nonzero(mask)
     points = np.stack([x, y], axis=1) - [x.mean(), y.mean()]
     axis = np.linalg.eigh(points.T @ points)[1][:, 1]
@@ -154,9 +147,9 @@ def _fit_bar(mask: Array) -> Bar | None:
     unbroken = len(np.unique(np.rint(along))) >= UNBROKEN * length
     edge = min(min(c.mean(), n - 1 - c.mean()) / n for c, n in zip((y, x), mask.shape, strict=True))
     straight = width <= SLIM * length and unbroken and tilt <= UPRIGHT and edge <= MARGIN
-    return Bar(length, bool(abs(axis[0]) > 0.5)) if straight and length >= SHORTEST_BAR * max(mask.shape) else None
+    return (length, bool(abs(axis[0]) > 0.5)) if straight and length >= SHORTEST_BAR * max(mask.shape) else None
 
 
-def _is_scale_bar(bar: Bar, lines: list[Line], size: int) -> bool:
+def _is_scale_bar(length: float, across: bool, lines: list[Line], size: int) -> bool:
     """Tell a scale bar from a piece of a line: it is shorter, and runs in another direction than lines of the paper."""
-    return bar.length <= LONGEST_BAR * size and not any(line.across == bar.across for line in lines)
+    return length <= LONGEST_BAR * size and not any(line.across == across for line in lines)

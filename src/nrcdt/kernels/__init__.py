@@ -1,8 +1,9 @@
 """Hot loops behind one dispatcher.
 
-    reference.py   the obvious loops: specification, and judge of the others
-    cpu.py         numba; same names, same arguments (its head says which file holds what)
+    cpu.py         numba (its head says which file holds what)
     portable.py    what comes after the quantiles, for every other array library
+
+The obvious loops, of the same names and arguments, are in `tests/reference.py`: specification, and judge of the others.
 
 Callers ask `kernel` or `kernels_for` and never import a backend themselves, so that `import nrcdt` stays light.
 """

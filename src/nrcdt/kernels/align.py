@@ -7,7 +7,9 @@ import math
 import numpy as np
 from numba import njit
 
-from .reference import DAMPING, FLOOR, SLACK
+# Ink that lies on ink has no slope: these keep the equations of `settle` solvable.
+DAMPING, FLOOR = 1.001, 1e-9
+SLACK = 1e-9  # pixels: those on the rim stay inside when a map is rounded
 
 
 @njit(cache=True, nogil=True)

@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, uint64
 
-from .invert import inversion_scratch, invert, walk
+from .invert import STEP_TOLERANCE, inversion_scratch, invert, walk
 from .moments import mirror_bounds, stretch_bounds
 from .pixels import BLOCK, geometry, inked_pixels, longest_shadow, reach, shadow_start, strips_across, whole_vectors
-from .reference import STEP_TOLERANCE
 from .vectors import LANES, add_shares
 
 THINNEST = 1e-100  # strips that a shadow rises over along an axis, where it is a box

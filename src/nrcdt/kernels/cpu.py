@@ -1,7 +1,7 @@
 """The hot loops, compiled by numba.
 
 Plain functions over arrays that release the interpreter lock; threads are the caller's business. Every public function
-has a twin of the same name in `reference.py`, which says what is computed; these files only say how it gets fast:
+has a twin of the same name in `tests/reference.py`, which says what is computed; these files only say how it gets fast:
 
     shadows.py   strip_sums, back_project              one table of polynomials per direction, four strips at a time
     coverage.py  shadow_quantiles, shadow_extremes     no table, two directions in turn; finished while in the cache

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, uint64
 
-from .reference import STEP_TOLERANCE
 from .vectors import LANES, NUMBERS, place_levels, running_maximum
+
+STEP_TOLERANCE = 1e-12  # of all mass: so much more than a level asks for is still the level, rounded
 
 
 @njit(cache=True, nogil=True)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, uint32, uint64
 
-from .invert import accumulate
-from .reference import STEP_TOLERANCE, FloatArray, IntArray
+from ..arrays import Array
+from .invert import STEP_TOLERANCE, accumulate
 from .vectors import (
     BLOCK,
     BYTES,
@@ -60,17 +60,17 @@ class Scratch(NamedTuple):
     earlier than `bucketed`.
     """
 
-    sampled: FloatArray
-    projected: FloatArray
-    values: FloatArray
-    numbers: IntArray
-    words: IntArray
-    ends: IntArray
-    bounds: IntArray
-    big: IntArray
-    spare: FloatArray
-    room: FloatArray
-    bucketed: FloatArray
+    sampled: Array
+    projected: Array
+    values: Array
+    numbers: Array
+    words: Array
+    ends: Array
+    bounds: Array
+    big: Array
+    spare: Array
+    room: Array
+    bucketed: Array
 
 
 @njit(cache=True, nogil=True)

@@ -7,9 +7,10 @@ import math
 import numpy as np
 from numba import njit
 
-from .reference import AXIS, NUDGE
 from .vectors import LANES
 
+# Along an axis shadows are boxes: a line on a pixel border is counted to the pixel before it.
+AXIS, NUDGE = 1e-15, 1e-9
 BLOCK = 512  # pixels
 PILES, STRIDE = 16, 5
 RUN = 16  # pixels

@@ -37,21 +37,20 @@ def plane_candidates(
     n_directions: int,
     max_rotation: float | None,
     reflection: bool,
-    n_peaks: int = 1,
+    n_peaks: int,
 ) -> Candidates:
     """Return the affine maps, at most `n_peaks`, under which the whitened slices of a and b agree best."""
     found = alignments(a.spectrum, b.spectrum, n_directions, max_rotation, reflection, n_peaks)
     squares, angles, reflected = (part[0, 0] for part in found)
     kept = np.isfinite(squares)
-    turns = [orthogonal_matrix(angle, mirrored) for angle, mirrored in zip(angles[kept], reflected[kept], strict=True)]
-    matrices = np.stack([between_whitenings(a.whitening, b.whitening, one) for one in turns])
+    matrices = between_whitenings(a.whitening, b.whitening, orthogonal_matrix(angles[kept], reflected[kept]))
     return Candidates(matrices, np.sqrt(squares[kept]), reflected[kept])
 
 
-def orthogonal_matrix(angle: float, reflected: bool) -> Array:
-    """Orthogonal matrix that takes a direction t to angle + t, or to angle - t if it reflects."""
-    sign = -1.0 if reflected else 1.0
-    return np.array([[np.cos(angle), -sign * np.sin(angle)], [np.sin(angle), sign * np.cos(angle)]])
+def orthogonal_matrix(angle: Any, reflected: Any) -> Array:
+    """Orthogonal matrices that take a direction t to angle + t, or to angle - t if they reflect."""
+    cosine, sine, sign = np.cos(angle), np.sin(angle), np.where(reflected, -1.0, 1.0)
+    return np.stack([cosine, -sign * sine, sine, sign * cosine], axis=-1).reshape(*np.shape(angle), 2, 2)
 
 
 def without_outliers(image: Array) -> Array:

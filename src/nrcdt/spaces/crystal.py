@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from ..arrays import Array
 from ..errors import InputError
@@ -16,23 +17,21 @@ from ..measures import check_rotations
 from .rotation import directions
 from .space import Space, columns
 
-X, Y, Z, DIAGONAL = (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)
-
 DIRECTIONS_AT_ONCE = 8  # what fits in the cache, with all equivalents of some thousand points
 
-# Generators of the eleven groups of proper rotations: how many turns make a whole one, and the axis.
-POINT_GROUPS: dict[str, tuple[tuple[int, tuple[int, int, int]], ...]] = {
-    "1": (),
-    "2": ((2, Y),),
-    "222": ((2, Z), (2, X)),
-    "4": ((4, Z),),
-    "422": ((4, Z), (2, X)),
-    "3": ((3, Z),),
-    "32": ((3, Z), (2, X)),
-    "6": ((6, Z),),
-    "622": ((6, Z), (2, X)),
-    "23": ((2, Z), (3, DIAGONAL)),
-    "432": ((4, Z), (3, DIAGONAL)),
+# The eleven groups of proper rotations, and their names by Schoenflies, under which SciPy has them.
+POINT_GROUPS = {
+    "1": "C1",
+    "2": "C2",
+    "222": "D2",
+    "4": "C4",
+    "422": "D4",
+    "3": "C3",
+    "32": "D3",
+    "6": "C6",
+    "622": "D6",
+    "23": "T",
+    "432": "O",
 }
 SYSTEMS = {
     "triclinic": "1",
@@ -76,22 +75,8 @@ def symmetry_rotations(crystal: str) -> Array:
             repr(crystal),
             "Mirrors and inversion do not act on rotations: name the group without them.",
         )
-    return _closure([_turn(order, axis) for order, axis in POINT_GROUPS[name]])
-
-
-def _turn(order: int, axis: tuple[int, int, int]) -> Array:
-    return np.array([np.cos(np.pi / order), *(np.sin(np.pi / order) * np.array(axis) / np.linalg.norm(axis))])
-
-
-def _closure(generators: list[Array]) -> Array:
-    """Multiply by the generators until nothing new comes out; q and -q are the same rotation."""
-    found = [np.array([1.0, 0, 0, 0])]
-    for element in found:
-        for generator in generators:
-            new = multiply(element, generator)
-            if np.abs(np.array(found) @ new).max() < 1 - 1e-9:
-                found.append(new)
-    return np.array(found)
+    group = Rotation.create_group(POINT_GROUPS[name], axis="Y" if name == "2" else "Z")
+    return np.asarray(group.as_quat(scalar_first=True))
 
 
 def phi(points: Array, directions: Array, symmetry: Array) -> Array:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import block_diag
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
@@ -117,9 +118,8 @@ def _lowest(vertices: Array, faces: Array, n: int) -> tuple[Array, Array]:
 
 def _check_surface(vertices: Array, faces: Array) -> None:
     corners = vertices[faces]
-    sides = corners - np.roll(corners, 1, axis=1)
-    doubled = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
-    flat = np.flatnonzero(doubled <= 1e-12 * (sides**2).sum(axis=(1, 2)))
+    squares = ((corners - np.roll(corners, 1, axis=1)) ** 2).sum(axis=(1, 2))
+    flat = np.flatnonzero(2 * triangle_areas(corners) <= 1e-12 * squares)
     if len(flat):
         raise InputError("faces", "have area", f"none in face {flat[0]}", "Merge its vertices, or drop it.")
     edges = (np.ones(faces.size), (faces.ravel(), np.roll(faces, 1, axis=1).ravel()))
@@ -196,9 +196,4 @@ def _directions(n: int, d: int, sizes: list[int]) -> Array:
     each = 2 * max(1, n // (2 * sum(sizes))) if max(sizes) > 1 else 2
     signs = np.tile([[1.0], [-1.0]], (each // 2, 1))
     parts = [signs if size == 1 else sphere(each * size, size) for size in sizes]
-    out = np.zeros((sum(map(len, parts)), sum(sizes)))
-    row = column = 0
-    for part in parts:
-        out[row : row + len(part), column : column + part.shape[1]] = part
-        row, column = row + len(part), column + part.shape[1]
-    return out
+    return np.asarray(block_diag(*parts))

@@ -4,14 +4,12 @@ A new space is a file like this one and a row in `SPACES`. It says which directi
 which maps leave the features alone; checks, tests, documentation and the command line read the table.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from ..arrays import Array
-from ..directions import circle
-from ..measures import Cloud, check_clouds
-from . import Space
+from nrcdt.arrays import Array
+from nrcdt.directions import circle
+from nrcdt.measures import Cloud, check_clouds
+from nrcdt.spaces import Space
 
 
 def phi(points: Array, directions: Array) -> Array:

@@ -4,25 +4,15 @@ Slow on purpose. Positions are in strips: an image of pixel side `pixel` lies in
 width 2 / n_radii cover [-1, 1] in every direction.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
-FloatArray = np.ndarray[Any, np.dtype[np.floating[Any]]]
-IntArray = np.ndarray[Any, np.dtype[np.integer[Any]]]
-
-STEP_TOLERANCE = 1e-12
-# Along an axis shadows are boxes: a line on a pixel border is counted to the pixel before it.
-AXIS, NUDGE = 1e-15, 1e-9
-# Ink that lies on ink has no slope: these keep the equations of `settle` solvable.
-DAMPING, FLOOR = 1.001, 1e-9
-# Pixels on the rim stay inside when a map is rounded.
-SLACK = 1e-9
+from nrcdt.arrays import Array
+from nrcdt.kernels.align import DAMPING, FLOOR, SLACK
+from nrcdt.kernels.invert import STEP_TOLERANCE
+from nrcdt.kernels.pixels import AXIS, NUDGE
 
 
-def shadow_cumulative(z: FloatArray, a: float, b: float) -> FloatArray:
+def shadow_cumulative(z: Array, a: float, b: float) -> Array:
     """Share of a pixel's mass below z, where its shadow starts at 0 and the pixel's sides cast |a| and |b|."""
     short, long = sorted((abs(a), abs(b)))
     z = np.clip(z, 0.0, short + long)
@@ -34,7 +24,7 @@ def shadow_cumulative(z: FloatArray, a: float, b: float) -> FloatArray:
     return np.where(z < short, rising, np.where(z <= long, flat, falling))
 
 
-def shadow_density(z: FloatArray, a: float, b: float) -> FloatArray:
+def shadow_density(z: Array, a: float, b: float) -> Array:
     """Density of the same shadow: a trapezoid, or a box when the direction is an axis."""
     short, long = sorted((abs(a), abs(b)))
     inside = (z >= 0) & (z < short + long)
@@ -44,7 +34,7 @@ def shadow_density(z: FloatArray, a: float, b: float) -> FloatArray:
     return np.where(inside, np.minimum(rise, 1 / long), 0.0)
 
 
-def _shares(position: Any, a: float, b: float, n_radii: int, lines: bool) -> FloatArray:
+def _shares(position: float, a: float, b: float, n_radii: int, lines: bool) -> Array:
     """Share of a pixel's mass in every strip, or its density on the middle line of every strip."""
     start = position + n_radii / 2 - (abs(a) + abs(b)) / 2
     if lines:
@@ -55,13 +45,13 @@ def _shares(position: Any, a: float, b: float, n_radii: int, lines: bool) -> Flo
     return np.diff(shadow_cumulative(edges - start, a, b))
 
 
-def _positions(shape: tuple[int, ...], a: float, b: float) -> FloatArray:
+def _positions(shape: tuple[int, ...], a: float, b: float) -> Array:
     """Where the centres of the pixels project to, in strips from the middle."""
     height, width = shape
     return (np.arange(width) - (width - 1) / 2) * a + (np.arange(height)[:, np.newaxis] - (height - 1) / 2) * b
 
 
-def strip_sums(image: FloatArray, directions: FloatArray, pixel: float, lines: bool, out: FloatArray) -> FloatArray:
+def strip_sums(image: Array, directions: Array, pixel: float, lines: bool, out: Array) -> Array:
     """Sum the shadows of all pixels of an image, per direction and strip."""
     n_radii = out.shape[1]
     out[:] = 0.0
@@ -72,9 +62,7 @@ def strip_sums(image: FloatArray, directions: FloatArray, pixel: float, lines: b
     return out
 
 
-def back_project(
-    sinogram: FloatArray, directions: FloatArray, pixel: float, lines: bool, out: FloatArray
-) -> FloatArray:
+def back_project(sinogram: Array, directions: Array, pixel: float, lines: bool, out: Array) -> Array:
     """Apply the transpose of `strip_sums`: each pixel collects what its shadow falls on."""
     n_radii = sinogram.shape[1]
     out[:] = 0.0
@@ -85,7 +73,7 @@ def back_project(
     return out
 
 
-def linear_quantiles(masses: FloatArray, levels: FloatArray, lower: float, width: float, out: FloatArray) -> FloatArray:
+def linear_quantiles(masses: Array, levels: Array, lower: float, width: float, out: Array) -> Array:
     """Invert the cumulative mass of each row of strips, taken as linear within a strip.
 
     The inverse is the right one: on a plateau its right end. Where `out` has twice the rows, the second half gets the
@@ -99,7 +87,7 @@ def linear_quantiles(masses: FloatArray, levels: FloatArray, lower: float, width
     return out
 
 
-def _invert(row: FloatArray, levels: FloatArray, lower: float, width: float) -> FloatArray:
+def _invert(row: Array, levels: Array, lower: float, width: float) -> Array:
     cumulative = np.concatenate([[0.0], np.cumsum(row)])
     quantiles = np.empty(len(levels))
     for j, level in enumerate(levels):
@@ -111,9 +99,7 @@ def _invert(row: FloatArray, levels: FloatArray, lower: float, width: float) -> 
     return quantiles
 
 
-def shadow_quantiles(
-    image: FloatArray, directions: FloatArray, pixel: float, n_radii: int, levels: FloatArray, out: FloatArray
-) -> FloatArray:
+def shadow_quantiles(image: Array, directions: Array, pixel: float, n_radii: int, levels: Array, out: Array) -> Array:
     """Invert the shadows of an image with positive mass: `strip_sums`, then `linear_quantiles`.
 
     Twins may differ at levels closer than `STEP_TOLERANCE` to 0 or 1.
@@ -122,7 +108,7 @@ def shadow_quantiles(
     return linear_quantiles(masses, levels, -1.0, 2 / n_radii, out)
 
 
-def step_quantiles(values: FloatArray, weights: FloatArray, levels: FloatArray, out: FloatArray) -> FloatArray:
+def step_quantiles(values: Array, weights: Array, levels: Array, out: Array) -> Array:
     """Invert the step function of each row of atoms: the first atom at which the cumulative weight exceeds the level.
 
     No weights (an empty array) mean equal weights.
@@ -138,9 +124,7 @@ def step_quantiles(values: FloatArray, weights: FloatArray, levels: FloatArray, 
     return out
 
 
-def projected_quantiles(
-    points: FloatArray, directions: FloatArray, weights: FloatArray, levels: FloatArray, out: FloatArray
-) -> FloatArray:
+def projected_quantiles(points: Array, directions: Array, weights: Array, levels: Array, out: Array) -> Array:
     """Invert the step functions of the projections of `points` (its rows are coordinates) on each direction."""
     values = np.zeros((len(directions), points.shape[1]), points.dtype)
     for row, column in zip(points, directions.T, strict=True):
@@ -148,9 +132,7 @@ def projected_quantiles(
     return step_quantiles(values, weights, levels, out)
 
 
-def row_moments(
-    quantiles: FloatArray, weights: FloatArray, means: FloatArray, variances: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def row_moments(quantiles: Array, weights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
     """Mean and variance of each quantile function, as integrals against the reference (Algorithm 1, lines 4 and 5)."""
     wide = quantiles.astype(np.float64)
     means[:] = (wide * weights).sum(axis=-1)
@@ -158,7 +140,7 @@ def row_moments(
     return means, variances
 
 
-def first_flat(means: FloatArray, spreads: FloatArray, tolerance: float) -> int:
+def first_flat(means: Array, spreads: Array, tolerance: float) -> int:
     """Position of the first slice whose spread is next to nothing beside the size of its sample; -1 if there is none.
 
     The size is the sum of the largest mean, in absolute value, and the largest spread.
@@ -170,23 +152,23 @@ def first_flat(means: FloatArray, spreads: FloatArray, tolerance: float) -> int:
     return -1
 
 
-def shift_and_scale(quantiles: FloatArray, shifts: FloatArray, scales: FloatArray) -> FloatArray:
+def shift_and_scale(quantiles: Array, shifts: Array, scales: Array) -> Array:
     """Subtract and multiply each quantile function in place (Algorithm 1, line 6)."""
     quantiles[:] = (quantiles.astype(np.float64) - shifts[..., np.newaxis]) * scales[..., np.newaxis]
     return quantiles
 
 
 def shadow_extremes(
-    image: FloatArray,
-    directions: FloatArray,
+    image: Array,
+    directions: Array,
     pixel: float,
     n_radii: int,
-    levels: FloatArray,
-    weights: FloatArray,
-    means: FloatArray,
-    variances: FloatArray,
-    out: FloatArray,
-) -> FloatArray:
+    levels: Array,
+    weights: Array,
+    means: Array,
+    variances: Array,
+    out: Array,
+) -> Array:
     """Smallest and largest standardised quantile over the directions: `shadow_quantiles`, moments, shift and scale.
 
     Where there is room for twice as many means and variances as directions, their opposites count too.
@@ -199,14 +181,14 @@ def shadow_extremes(
 
 
 def pull(
-    points: FloatArray,
-    matrix: FloatArray,
-    field: FloatArray,
-    corner: FloatArray,
-    centre: FloatArray,
+    points: Array,
+    matrix: Array,
+    field: Array,
+    corner: Array,
+    centre: Array,
     radius: float,
     back: bool,
-    out: FloatArray,
+    out: Array,
 ) -> float:
     """Add to `out`, of shape (6, 7), the normal equations that pull points to where a field of distances is zero.
 
@@ -233,17 +215,17 @@ def pull(
 
 
 def settle(
-    matrix: FloatArray,
-    points_a: FloatArray,
-    field_a: FloatArray,
-    corner_a: FloatArray,
-    points_b: FloatArray,
-    field_b: FloatArray,
-    corner_b: FloatArray,
-    centre: FloatArray,
+    matrix: Array,
+    points_a: Array,
+    field_a: Array,
+    corner_a: Array,
+    points_b: Array,
+    field_b: Array,
+    corner_b: Array,
+    centre: Array,
     radius: float,
     n_steps: int,
-) -> tuple[FloatArray, float]:
+) -> tuple[Array, float]:
     """Take steps with a map from a to b, of shape (2, 3), that bring the points of each to the zeros of the other.
 
     Returns the map, and the sum of the two mean distances before the last step, cut off at `radius`: see `pull`.
@@ -262,7 +244,7 @@ def settle(
     return matrix, cost
 
 
-def resample(image: FloatArray, matrix: FloatArray, out: FloatArray) -> FloatArray:
+def resample(image: Array, matrix: Array, out: Array) -> Array:
     """Fill `out` with bilinear values of an image at matrix (x, y, 1), of shape (2, 3); zero outside of it."""
     largest = np.array(image.shape[::-1]) - 1
     for i, j in np.ndindex(*out.shape):
@@ -277,7 +259,7 @@ def resample(image: FloatArray, matrix: FloatArray, out: FloatArray) -> FloatArr
     return out
 
 
-def _distance_at(field: FloatArray, place: FloatArray) -> tuple[float, FloatArray]:
+def _distance_at(field: Array, place: Array) -> tuple[float, Array]:
     """Bilinear value and slopes of a field at (x, y); beyond its rim the value grows with the distance from it."""
     largest = np.array(field.shape[::-1]) - 1
     inside = np.clip(place, 0, largest)
