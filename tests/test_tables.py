@@ -3,6 +3,7 @@ import errno
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow import parquet
 
 from nrcdt import tables
 from nrcdt.tables import write_features
@@ -121,3 +122,14 @@ def test_what_cannot_be_written_is_refused(tmp_path):
         write_features(tmp_path / "a.csv", NAMES, COLUMNS, FEATURES[:2])
     with pytest.raises(ValueError, match="columns must be distinct"):
         write_features(tmp_path / "a.csv", NAMES, ["max_0", "max_0"], FEATURES)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".npz", ".csv"])
+def test_tables_say_which_plan_made_their_columns(tmp_path, suffix):
+    path = tmp_path / f"features{suffix}"
+    for plan in ("one", "another"):  # the second time over the first: it is still a table of features
+        write_features(path, NAMES, COLUMNS, FEATURES, plan)
+    if suffix == ".parquet":
+        assert parquet.read_schema(path).metadata[b"nrcdt.plan"] == b"another"
+    if suffix == ".npz":
+        assert np.load(path)["plan"] == "another"

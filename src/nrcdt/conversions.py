@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import Array
 from .errors import InputError
 from .measures import as_floats, check_finite, positive_integer
 from .measures.meshes import check_mesh, triangle_areas
-from .slices import Array
 
 N_POINTS = 5000
 MAX_PIECES = 10_000_000

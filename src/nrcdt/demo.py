@@ -18,13 +18,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from . import plot
+from .arrays import Array
 from .datasets import distorted, watermarks
 from .errors import InputError
 from .estimators import NRCDT, RCDT
 from .pages import Table, claim_folder, render
 from .pages.pictures import figure_address, new_figure, png_address
 from .rasters import box_around
-from .slices import Array
 from .whole_files import write_whole
 
 BATCH = 20

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .arrays import Array
 from .errors import InputError, optional_package
-from .slices import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

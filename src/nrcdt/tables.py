@@ -12,12 +12,14 @@ from typing import BinaryIO
 
 import numpy as np
 
+from .arrays import Array
 from .errors import InputError
-from .slices import Array
 from .whole_files import whole_file
 
 
-def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str], features: Array) -> None:
+def write_features(
+    path: Path | str, names: Sequence[str], columns: Sequence[str], features: Array, plan: str = ""
+) -> None:
     """Write a table of features, or leave what was there untouched.
 
     The table is written beside its target and moved into place when it is complete.
@@ -29,6 +31,8 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
     names : one per row; they become the column `path`
     columns : one distinct name per feature, numbered as by `NRCDT.get_feature_names_out`
     features : array of shape (n_rows, n_columns)
+    plan : digest of the plan that made the columns, which tells tables apart that may not be mixed; Parquet holds it in
+        the metadata of the schema as ``nrcdt.plan``, ``.npz`` as array `plan`, CSV has no place for it
 
     Examples
     --------
@@ -51,7 +55,7 @@ def write_features(path: Path | str, names: Sequence[str], columns: Sequence[str
         raise InputError("columns", "be distinct", f"{len(columns) - len(set(columns))} repeated", "Rename them.")
     try:
         with whole_file(path) as part, part.open("wb") as file:
-            WRITERS[path.suffix.lower()](file, names, columns, features)
+            WRITERS[path.suffix.lower()](file, names, columns, features, plan)
     except OSError as error:
         if error.errno is None:
             raise
@@ -116,7 +120,7 @@ def _parquet_names(path: Path) -> list[str]:
 
 def _npz_names(path: Path) -> list[str]:
     with np.load(path, allow_pickle=False) as arrays:
-        return ["path", *arrays["columns"]] if set(arrays.files) == {"path", "columns", "features"} else []
+        return ["path", *arrays["columns"]] if {*arrays.files} - {"plan"} == {"path", "columns", "features"} else []
 
 
 def _csv_names(path: Path) -> list[str]:
@@ -131,26 +135,28 @@ READERS: dict[str, Callable[[Path], list[str]]] = {
 }
 
 
-def _write_parquet(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array) -> None:
+def _write_parquet(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, plan: str) -> None:
     import pyarrow
     from pyarrow import parquet
 
     arrays = [pyarrow.array(names, pyarrow.string()), *map(pyarrow.array, np.ascontiguousarray(features.T))]
-    parquet.write_table(pyarrow.table(arrays, ["path", *columns]), file)
+    table = pyarrow.table(arrays, ["path", *columns], metadata={"nrcdt.plan": plan} if plan else None)
+    parquet.write_table(table, file)
 
 
-def _write_npz(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array) -> None:
-    np.savez(file, path=np.array(names, dtype=np.str_), columns=np.array(columns, dtype=np.str_), features=features)
+def _write_npz(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, plan: str) -> None:
+    texts = {"path": names, "columns": columns, **({"plan": plan} if plan else {})}
+    np.savez(file, **{name: np.array(text, dtype=np.str_) for name, text in texts.items()}, features=features)
 
 
-def _write_csv(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array) -> None:
+def _write_csv(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, plan: str) -> None:
     with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["path", *columns])
         writer.writerows([name, *row] for name, row in zip(names, features.tolist(), strict=True))
 
 
-WRITERS: dict[str, Callable[[BinaryIO, Sequence[str], Sequence[str], Array], None]] = {
+WRITERS: dict[str, Callable[[BinaryIO, Sequence[str], Sequence[str], Array, str], None]] = {
     ".parquet": _write_parquet,
     ".npz": _write_npz,
     ".csv": _write_csv,

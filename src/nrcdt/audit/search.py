@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from ..arrays import Array
 from ..errors import InputError
 from ..estimators import NRCDT
 from ..measures import floats, positive_integer
 from ..random_maps import sample_rng
 from ..rasters import ink_only
-from ..slices import Array
 from ..spaces import SPACES, Space, find_space
 
 SIZES = (8, 16, 32, 64, 128, 256, 512)

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..arrays import Array
 from ..measures import as_floats, check_images, floats, images_from_rows, is_rows
-from ..slices import Array
 
 
 class ImageTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

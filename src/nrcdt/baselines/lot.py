@@ -9,9 +9,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..errors import InputError, optional_package
 from ..measures import Cloud, pixel_side, positive_integer
-from ..slices import Array
 from .images import ImageTransformer
 
 MAX_STEPS = 10_000_000

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import Array
 from ..errors import InputError
 from ..measures import check_images, floats
-from ..slices import Array
 from .images import ImageTransformer
 
 NAMES = ("I1", "I2", "I3", "I4")

@@ -149,7 +149,7 @@ def features(
         work = Work(*chosen, settings, jobs)
         walk(files, work, reader(kind, ink.value, surface))
         if work.paths and work.plan is not None:
-            write_features(out, work.names, work.plan.feature_names, work.features())
+            write_features(out, work.names, work.plan.feature_names, work.features(), work.plan.digest)
     n_failed = n_wrong + len(files) - len(work.paths)
     place = f" to {out}" if work.paths else ""
     say(f"{len(work.paths)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")

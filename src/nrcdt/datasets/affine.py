@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError
 from ..measures import positive_integer
 from ..random_maps import random_affine, random_affine_3d, sample_rng, warp
-from ..slices import Array
 
 MAX_DRAWS = 1000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..slices import Array
+from ..arrays import Array
 
 
 class Dataset(NamedTuple):

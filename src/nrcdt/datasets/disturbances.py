@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import map_coordinates
 
+from ..arrays import Array
 from ..errors import InputError
-from ..slices import Array
 from .affine import check_batch, eight_bits
 from .synthetic import draw_segment
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError, LocatedError
 from ..files import SUFFIXES, read_cloud, read_image
 from ..files.kinds import visible_files
 from ..files.meshes import load_mesh
 from ..measures import check_clouds, positive_integer
-from ..slices import Array
 from .affine import eight_bits
 from .dataset import Dataset
 from .registry import MissingData, at_hand, missing, need

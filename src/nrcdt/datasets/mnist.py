@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import affine_transform
 
+from ..arrays import Array
 from ..errors import InputError, optional_package
 from ..measures import positive_integer
 from ..random_maps import sample_rng
-from ..slices import Array
 from .affine import distorted_once, eight_bits
 from .dataset import Dataset
 from .registry import MissingData, data_folder, locate, missing

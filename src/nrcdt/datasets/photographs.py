@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from ..arrays import Array
 from ..errors import InputError
-from ..slices import Array
 from .affine import check_batch, eight_bits
 from .synthetic import draw_segment
 

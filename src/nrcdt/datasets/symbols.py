@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError
 from ..measures import positive_integer
 from ..random_maps import sample_rng
-from ..slices import Array
 from .affine import distorted_once, eight_bits
 from .dataset import Dataset
 from .disturbances import elastic

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError
 from ..measures import positive_integer
-from ..slices import Array
 from .affine import eight_bits
 
 STROKE = 2.5 / 256

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError, optional_package
 from ..measures import positive_integer
-from ..slices import Array
 from .checks import check_bytes, first_line
 
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes

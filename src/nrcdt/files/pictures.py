@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError
 from ..rasters import check_polarity, ink_on_paper
-from ..slices import Array
 from .checks import TooLarge, check_bytes, first_line
 
 # Pillow also opens formats that start other programs, such as EPS; none of those here.

@@ -12,8 +12,8 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.lib.format import MAGIC_PREFIX
 
+from ..arrays import Array
 from ..errors import InputError
-from ..slices import Array
 from .checks import check_bytes, first_line
 
 WEIGHT_NAMES = {"weight", "weights"}

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.ndimage import find_objects, gaussian_filter, maximum_filter
 
+from ..arrays import Array
 from ..errors import InputError
 from ..measures import as_floats, check_finite, positive_integer
 from ..rasters import check_polarity, reduced
-from ..slices import Array
 from .laid import find_ripple
 from .lines import Line, erase_lines, find_lines, line_pixels, spans_sheet
 from .paper import Residual, background, estimate_levels, find_border, find_polarity, flat_paper, paper_samples

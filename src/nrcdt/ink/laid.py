@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.fft import fftfreq, irfft2, rfft2, rfftfreq
 
+from ..arrays import Array
 from ..rasters import tiles
-from ..slices import Array
 from .paper import Residual
 
 PERIODS = (3.0, 9.0)  # pixels; simulated sheets have 4 to 7

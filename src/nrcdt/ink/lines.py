@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import gaussian_filter, gaussian_filter1d, median_filter
 
+from ..arrays import Array
 from ..kernels import compiled
 from ..rasters import tiles
-from ..slices import Array
 from .paper import Residual
 
 SMALLEST_SHEET = 32  # pixels

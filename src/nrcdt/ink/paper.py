@@ -15,8 +15,8 @@ from scipy.ndimage import (
     zoom,
 )
 
+from ..arrays import Array
 from ..rasters import tiles
-from ..slices import Array
 
 FLAT, WHITE = 0.6, 0.4  # of all pixels: so many have the grey of flat paper if it is the median, or an extreme
 SAME_GREY = 0.004  # of the range: one level of eight bits

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import binary_dilation, find_objects, gaussian_filter, label, maximum_filter
 
-from ..slices import Array
+from ..arrays import Array
 from .lines import Line
 from .paper import Residual, robust_deviation
 

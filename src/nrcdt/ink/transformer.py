@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 
+from ..arrays import Array
 from ..errors import InputError, SampleError, Where
-from ..slices import Array
 from ..threads import map_threads, thread_count
 from .find import Ink, find_ink
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ..slices import Array
+from ..arrays import Array
 
 CLOUD_MAP = "Blues"
 CONE_MAP = "hsv"

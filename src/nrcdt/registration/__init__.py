@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
 from ..distances import check_max_rotation
 from ..errors import InputError, LocatedError
 from ..measures import Cloud, as_floats, check_image, positive_integer
 from ..plan import Plan
 from ..rasters import box_around
-from ..slices import Array
 from ..spaces import find_space
 from ..threads import map_threads, thread_count
 from .affine import Candidates, rotation_angle

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
 from ..frames import Whitening
-from ..slices import Array
 
 
 class Candidates(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
-from ..slices import Array
+from ..arrays import Array
 from .affine import apply_affine
 
 STEPS = 30  # at most

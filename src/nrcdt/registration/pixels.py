@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import distance_transform_edt, gaussian_filter
 
+from ..arrays import Array
 from ..kernels import kernels_for
 from ..rasters import resample
-from ..slices import Array
 from .affine import apply_affine
 
 REACH = 2  # pixels: how far apart strokes may lie to overlap, as the documentation promises

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..alignment import DirectionSpectrum, alignments, direction_spectrum
+from ..arrays import Array
 from ..frames import Whitening, whitening
 from ..measures import pack, pixel_side
 from ..plan import Plan
 from ..rasters import inverse
-from ..slices import Array
 from .affine import Candidates, apply_affine, between_whitenings
 
 OUTLYING = 2.5  # standard deviations, from which on ink may be foreign; all of a uniform disc is within 2

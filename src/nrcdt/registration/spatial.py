@@ -14,10 +14,10 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
+from ..arrays import Array
 from ..directions import rotations, sphere
 from ..frames import Whitening, whitening
 from ..measures import Cloud
-from ..slices import Array
 from .affine import Candidates, between_whitenings, rotation_angle
 
 N_ROTATIONS = 4608  # of the grid: no rotation is more than 13 degrees from one of them

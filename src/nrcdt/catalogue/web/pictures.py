@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
+from ...arrays import Array
 from ...rasters import FIRST as FIRST
 from ...rasters import SECOND as SECOND
 from ...registration import warp
-from ...slices import Array
 from ..ranking import write_ink
 
 BOTH = (140, 135, 125)  # what two marks share; the style sheet has this and the colours of either

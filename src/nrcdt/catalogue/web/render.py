@@ -8,8 +8,8 @@ from importlib.resources import files
 from jinja2 import Environment
 
 from ... import pages
+from ...arrays import Array
 from ...rasters import inverse
-from ...slices import Array
 from ..calibration import DOUBTFUL
 from ..model import METADATA, VERDICTS
 from ..ranking import SAME_SIZE

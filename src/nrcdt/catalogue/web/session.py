@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from starlette.exceptions import HTTPException
 
+from ...arrays import Array
 from ...errors import InputError
 from ...ink import NoInkError
 from ...registration import Registration, register
-from ...slices import Array
 from ..catalogue import Answer, answer
 from ..intake import Prepared, Settings
 from ..model import Filter, Mark
