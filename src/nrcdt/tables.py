@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -146,7 +146,8 @@ def _write_parquet(file: BinaryIO, names: Sequence[str], columns: Sequence[str],
 
 def _write_npz(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, plan: str) -> None:
     texts = {"path": names, "columns": columns, **({"plan": plan} if plan else {})}
-    np.savez(file, **{name: np.array(text, dtype=np.str_) for name, text in texts.items()}, features=features)
+    arrays: dict[str, Any] = {name: np.array(text, dtype=np.str_) for name, text in texts.items()}
+    np.savez(file, **arrays, features=features)
 
 
 def _write_csv(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, plan: str) -> None:
