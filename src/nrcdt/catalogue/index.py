@@ -59,16 +59,13 @@ class Index:
 
     def _load(self, generation: int) -> _Held:
         self.catalogue.check_settings()
-        size = PLAN.n_features
-        ids, vectors = np.empty(len(self.catalogue), np.int64), np.empty((len(self.catalogue), size), np.float32)
-        n, after = 0, 0
-        while n < len(ids):
-            some, rows = self.catalogue.vectors(after, CHUNK)
-            if len(some) == 0:
-                break
-            some, rows = some[: len(ids) - n], rows[: len(ids) - n]
-            ids[n : n + len(some)], vectors[n : n + len(some)] = some, rows
-            n, after = n + len(some), int(some[-1])
+        n_marks = len(self.catalogue)
+        ids, vectors = np.empty(n_marks, np.int64), np.empty((n_marks, PLAN.n_features), np.float32)
+        n = after = 0
+        while len((some := self.catalogue.vectors(after, min(CHUNK, n_marks - n)))[0]):
+            part = slice(n, n + len(some[0]))
+            ids[part], vectors[part] = some
+            n, after = part.stop, int(ids[part.stop - 1])
         ids, vectors = ids[:n], vectors[:n]
         scales = _scales(vectors)
         vectors /= scales
