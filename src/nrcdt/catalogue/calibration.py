@@ -37,9 +37,10 @@ def calibrate(search: Search, advance: Callable[[], None] = lambda: None) -> Arr
     same = {frozenset((one.a, one.b)) for one in catalogue.judgements() if one.verdict == "identical"}
     scores = []
     for mark in catalogue.numbered(catalogue.sample(N_STRANGERS)):
-        strangers = [hit.score for hit in _others(search, mark) if hit.score and not _same(mark, hit, same)]
-        if strangers:
-            scores.append(min(strangers))
+        query = query_of_mark(catalogue, mark)
+        others = search.query(query, n=N_REGISTERED, n_registered=N_REGISTERED, without=mark.uid)
+        others = [hit for hit in others if not _covers(hit) and frozenset((mark.uid, hit.mark.uid)) not in same]
+        scores += [hit.score for hit in others if hit.score][:1]
         advance()
     catalogue.set_about("strangers", {"marks": len(catalogue), "scores": sorted(scores)})
     return np.sort(scores)
@@ -51,16 +52,6 @@ def calibrate_again(search: Search, progress: Callable[[str, int], Any]) -> None
     if n_marks > 1 and abs(n_marks - known) > 0.1 * known:
         with progress("calibration", min(N_STRANGERS, n_marks)) as advance:
             calibrate(search, advance)
-
-
-def _others(search: Search, mark: Mark) -> list[Hit]:
-    query = query_of_mark(search.catalogue, mark)
-    return search.query(query, n=N_REGISTERED, n_registered=N_REGISTERED, without=mark.uid)
-
-
-def _same(mark: Mark, hit: Hit, same: set[frozenset[str]]) -> bool:
-    overlap = hit.registration.overlap if hit.registration else 0.0
-    return overlap > SAME_OVERLAP or frozenset((mark.uid, hit.mark.uid)) in same
 
 
 def chance(catalogue: Store, score: float) -> float | None:
@@ -113,7 +104,7 @@ def _best(hits: Sequence[Hit]) -> Hit | None:
 
 def _covers(hit: Hit) -> bool:
     """Tell whether so much ink overlaps that it must be the same drawing, whatever its size."""
-    return hit.registration is not None and hit.registration.overlap > SAME_OVERLAP
+    return (hit.overlap or 0) > SAME_OVERLAP
 
 
 def verdict(
@@ -125,27 +116,20 @@ def verdict(
 ) -> str:
     """Say in a sentence whether a mark is there, and why.
 
-    Parameters
-    ----------
-    catalogue : Store
-    hits : best first
-    confidence : with which the ink that was looked for was found
-    wanted : Filter that the hits passed
-    mark : Mark of the catalogue whose relatives the hits are, or None
+    The hits come best first, passed `wanted`, and are the relatives of a `mark` of the catalogue, if one is given;
+    otherwise of ink that was found with some `confidence`.
     """
     if not hits:
         return "No mark matches the filters." if wanted != Filter() else "There is no other mark in this catalogue."
     found, best = in_collection(catalogue, hits, confidence), _best(hits)
     absent = "Probably not in this collection" if mark is None else "Probably no other picture of this mark is there"
     absent = absent if wanted == Filter() else "Probably not among the marks that the filters let through"
+    if found is None and confidence < DOUBTFUL:
+        return "The ink is doubtful, and so is what was found: cut the picture to the motif, or choose its polarity."
     if found is None:
-        return (
-            "The ink is doubtful, and so is what was found: cut the picture to the motif, or choose its polarity."
-            if confidence < DOUBTFUL
-            else "The collection is too small, or not calibrated, to tell whether the mark is in it."
-        )
-    if found and best is not None and best.registration is not None and _covers(best):
-        return f"{best.mark.name} is probably the same mark: {best.registration.overlap:.0%} of the ink overlaps."
+        return "The collection is too small, or not calibrated, to tell whether the mark is in it."
+    if found and best is not None and _covers(best):
+        return f"{best.mark.name} is probably the same mark: {best.overlap:.0%} of the ink overlaps."
     if hits[0].stretch is not None and _covers(hits[0]):
         return f"{absent}: {hits[0].mark.name} is alike, but {times(hits[0].stretch)} as large on paper."
     near = best or hits[0]

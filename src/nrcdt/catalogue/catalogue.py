@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -57,16 +57,9 @@ def answer(
     confidence: float = 1,
     of: Mark | None = None,
 ) -> Answer:
-    """Look for a mark, and decide whether it is there.
+    """Look for a mark among those that are wanted, return `n` hits, and decide whether it is there.
 
-    Parameters
-    ----------
-    search : Search in a catalogue
-    query : what to look for
-    n : number of hits
-    wanted : which marks to look among
-    confidence : with which the ink was found
-    of : the mark of the catalogue that is looked for, and left out
+    The ink of the query was found with some `confidence`, or is that `of` a mark of the catalogue, which is left out.
     """
     n = positive_integer(n, "n", "It is the number of hits.")
     hits = search.query(query, wanted, n=n, without=of and of.uid)
@@ -187,16 +180,16 @@ class Catalogue:
         Count (added, replaced, unchanged, failed, left_out, corrected)
         """
         items = list(_items(pictures, root))
-        if not any(isinstance(item, Entry) for item in items):
-            for item in items:
-                report(item)  # type: ignore[arg-type]
+        problems = [item for item in items if isinstance(item, Problem)]
+        if len(problems) == len(items):
+            for problem in problems:
+                report(problem)
             got = "none" + f" in {pictures}" * isinstance(pictures, (str, Path))
             raise InputError("pictures", "hold pictures that can be taken", got, "Name another folder.")
         store = self._opened(create=True)
         settings = Settings(polarity, crop, (), not drawing, bar_mm)
-        options: dict[str, Any] = {"keep": keep, "again": again, "report": report}
         with progress("add", len(items)) as advance, workers.Workers(n_jobs) as pool:
-            count = ingest.add(store, items, settings, pool, advance=advance, **options)
+            count = ingest.add(store, items, settings, pool, keep=keep, again=again, report=report, advance=advance)
         calibrate_again(self.search, progress)
         return count
 
@@ -256,16 +249,15 @@ class Catalogue:
 def _items(pictures: Any, root: Path | str | None) -> Iterable[Entry | Problem]:
     """List what is to be added."""
     if isinstance(pictures, Mapping):
-        return _given(pictures)
+        return starmap(_given, pictures.items())
     if isinstance(pictures, (str, Path)):
         return listed(pictures, root)
     return chain.from_iterable([one] if isinstance(one, (Entry, Problem)) else listed(one, root) for one in pictures)
 
 
-def _given(pictures: Mapping[str, Any]) -> Iterator[Entry]:
-    for name, picture in pictures.items():
-        motif, _, short = name.rpartition("/")
-        yield Entry(Path(), short, motif, data=_bytes_of(picture))
+def _given(name: str, picture: Any) -> Entry:
+    motif, _, short = name.rpartition("/")
+    return Entry(Path(), short, motif, data=_bytes_of(picture))
 
 
 def _bytes_of(picture: Any) -> bytes:
@@ -281,10 +273,6 @@ def _bytes_of(picture: Any) -> bytes:
         levels = np.rint((levels - low) * (65535 / (high - low or 1))).astype(np.uint16)
     grey = levels.ndim == 2 and levels.dtype in (np.uint8, np.uint16)
     if not levels.size or not (grey or (levels.ndim == 3 and levels.shape[2] == 3 and levels.dtype == np.uint8)):
-        raise InputError(
-            "the picture",
-            "be a file, bytes, or an array of finite grey levels, or of colours of dtype uint8",
-            f"shape {levels.shape} of {levels.dtype}",
-            "Convert it to grey.",
-        )
+        rule = "be a file, bytes, or an array of finite grey levels, or of colours of dtype uint8"
+        raise InputError("the picture", rule, f"shape {levels.shape} of {levels.dtype}", "Convert it to grey.")
     return write_ink(levels)
