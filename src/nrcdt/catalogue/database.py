@@ -122,14 +122,9 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """All of it, or nothing."""
         with self._lock, plain_errors(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
                 yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
             self._settle()
 
     def _settle(self) -> None:

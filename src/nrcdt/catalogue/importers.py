@@ -115,13 +115,13 @@ def listed(source: Path | str, root: Path | str | None = None) -> Iterator[Entry
 
 
 def _in_folder(paths: Iterable[Path], folder: Path, root: Path) -> Iterator[Entry | Problem]:
-    taken = _Taken(root)
+    seen: set[Path] = set()
     for path in paths:
         inside = path.relative_to(folder)
         try:
             if path.is_dir():
                 raise InputError("the folder", "not be a link", "one, which is not followed", "Add what it leads to.")
-            yield Entry(taken.check([path]), path.stem, inside.parts[0] if len(inside.parts) > 1 else "")
+            yield Entry(_take([path], root, seen), path.stem, inside.parts[0] if len(inside.parts) > 1 else "")
         except InputError as refused:
             other = path.suffix.lower() not in SUFFIXES["image"] and not path.is_dir()
             yield Problem(_printable(inside), str(refused), other)
@@ -142,9 +142,9 @@ def _in_table(source: Path, root: Path) -> Iterator[Entry | Problem]:
     if "path" not in columns:
         rule = f"have a column {', '.join(COLUMNS['path'][:-1])} or {COLUMNS['path'][-1]}"
         raise InputError("the table", rule, ", ".join(header) or "no header", "Name the column that holds the files.")
-    taken = _Taken(root)
+    seen: set[Path] = set()
 
-    def taken_from(line: int, row: list[str] | None) -> Entry | Problem:
+    def taken(line: int, row: list[str] | None) -> Entry | Problem:
         where = f"{source.name}, line {line}"
         try:
             if row is None:
@@ -154,13 +154,13 @@ def _in_table(source: Path, root: Path) -> Iterator[Entry | Problem]:
                 raise InputError("the row", f"have {len(header)} columns", len(row), "Quote texts with separators.")
             cells = dict(enumerate(cell.strip() for cell in row))
             known = {field: cells.pop(column, "") for field, column in columns.items()}
-            path = taken.check(_candidates(known.pop("path"), source.parent, root))
+            path = _take(_candidates(known.pop("path"), source.parent, root), root, seen)
             entry = _entry(path, known, {header[i]: cell for i, cell in cells.items() if cell})
             return entry._replace(remark=entry.remark and f"{where}: {entry.remark}")
         except InputError as refused:
             return Problem(where, str(refused))
 
-    return starmap(taken_from, rows)
+    return starmap(taken, rows)
 
 
 def _rows(data: bytes) -> Iterator[tuple[int, list[str] | None]]:
@@ -207,30 +207,23 @@ def _candidates(cell: str, *folders: Path) -> list[Path]:
     return [folder / name for folder in folders for name in dict.fromkeys((cell, cell.replace("\\", "/")))]
 
 
-class _Taken:
-    """Which files were taken before, and what may be taken."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.seen: set[Path] = set()
-
-    def check(self, candidates: list[Path]) -> Path:
-        """Return the first file that exists, resolved, or say why it is refused."""
-        path = next(filter(None, map(_resolved, candidates)), None)
-        if path is None:
-            raise InputError("path", "be an existing file", repr(str(candidates[0])), "Check the spelling.")
-        if _printable(path) != str(path):
-            raise InputError("the name", "be in UTF-8", _printable(path), "Rename the file or its folder.")
-        if not path.is_relative_to(self.root):
-            raise InputError("path", f"stay inside {self.root}", path, "Give --root FOLDER to take it.")
-        if path.suffix.lower() not in SUFFIXES["image"]:
-            raise InputError("the suffix", f"be one of {' '.join(SUFFIXES['image'])}", path.name, "Convert the file.")
-        if not path.is_file():
-            raise InputError("path", "be a regular file", path, "Copy the pictures themselves.")
-        if path in self.seen:
-            raise InputError("path", "come once", f"{path} again", "Drop the row or the link.")
-        self.seen.add(path)
-        return path
+def _take(candidates: list[Path], root: Path, seen: set[Path]) -> Path:
+    """Return the first file that exists, resolved, or say why it is refused; `seen` are those taken before."""
+    path = next(filter(None, map(_resolved, candidates)), None)
+    if path is None:
+        raise InputError("path", "be an existing file", repr(str(candidates[0])), "Check the spelling.")
+    if _printable(path) != str(path):
+        raise InputError("the name", "be in UTF-8", _printable(path), "Rename the file or its folder.")
+    if not path.is_relative_to(root):
+        raise InputError("path", f"stay inside {root}", path, "Give --root FOLDER to take it.")
+    if path.suffix.lower() not in SUFFIXES["image"]:
+        raise InputError("the suffix", f"be one of {' '.join(SUFFIXES['image'])}", path.name, "Convert the file.")
+    if not path.is_file():
+        raise InputError("path", "be a regular file", path, "Copy the pictures themselves.")
+    if path in seen:
+        raise InputError("path", "come once", f"{path} again", "Drop the row or the link.")
+    seen.add(path)
+    return path
 
 
 def _printable(path: Path) -> str:

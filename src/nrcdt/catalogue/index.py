@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -47,15 +48,12 @@ class Index:
     def __init__(self, catalogue: Store) -> None:
         self.catalogue = catalogue
         self._lock = threading.Lock()
-        self._held: _Held | None = None
+        self._loaded = lru_cache(1)(self._load)
 
     def held(self) -> _Held:
         """Return the features, up to date."""
         with self._lock:
-            generation = self.catalogue.generation()
-            if self._held is None or self._held.generation != generation:
-                self._held = self._load(generation)
-            return self._held
+            return self._loaded(self.catalogue.generation())
 
     def _load(self, generation: int) -> _Held:
         self.catalogue.check_settings()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,7 +153,7 @@ class Search:
         self.catalogue = catalogue
         self.index = Index(catalogue)
         self.n_jobs = n_jobs
-        self._units: tuple[int, tuple[float, float]] | None = None
+        self._usual = lru_cache(1)(self._measured_units)  # as long as the catalogue stays as it is
         self._kept: Recent[PreparedImage] = Recent(10_000, KEPT_BYTES, lambda one: one.nbytes)
 
     def query(
@@ -179,7 +180,7 @@ class Search:
     def _registered(self, query: Query, pairs: Sequence[tuple[Mark, float]]) -> list[Hit]:
         """Lay marks over a query, each in a thread, and rank them; damaged ones come last."""
         image, generation = prepare_image(query.mark, refine=True), self.index.held().generation
-        usual_distance, usual_residual = self.units()
+        usual_distance, usual_residual = self._usual(generation)
 
         def laid_over(mark: Mark, distance: float) -> Hit:
             other = self._prepared(mark, generation)
@@ -208,14 +209,8 @@ class Search:
             return ink_of(self.catalogue, mark)
         return None
 
-    def units(self) -> tuple[float, float]:
+    def _measured_units(self, generation: int) -> tuple[float, float]:
         """Return the medians of distances and residuals between marks of the catalogue, from a fixed sample."""
-        held = self.index.held()
-        if self._units is None or self._units[0] != held.generation:
-            self._units = held.generation, self._measured_units()
-        return self._units[1]
-
-    def _measured_units(self) -> tuple[float, float]:
         chosen, some = self.index.sample(N_PAIRS)
         if len(chosen) < 2:
             return 1.0, 1.0
