@@ -26,12 +26,8 @@ DOUBTFUL = 0.5
 def calibrate(search: Search, advance: Callable[[], None] = lambda: None) -> Array:
     """Find out how near marks come that are not the same, and keep it in the catalogue.
 
-    For a sample of the marks, the best score of another one, without pairs that overlap so much, or were judged so,
-    that they must be the same mark.
-
-    Returns
-    -------
-    array of shape (n,), sorted scores
+    Return, for a sample of the marks, the best scores of another one, sorted, without pairs that overlap so much, or
+    were judged so, that they must be the same mark.
     """
     catalogue = search.catalogue
     same = {frozenset((one.a, one.b)) for one in catalogue.judgements() if one.verdict == "identical"}

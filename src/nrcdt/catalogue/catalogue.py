@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import cached_property
 from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
@@ -107,7 +108,6 @@ class Catalogue:
         self.path, self.readonly = Path(path), readonly
         self._open = ExitStack()
         self._store: Store | None = None
-        self._search: Search | None = None
         self._readers = readers
 
     def __enter__(self) -> Self:
@@ -119,7 +119,8 @@ class Catalogue:
     def close(self) -> None:
         """Close the file, and end the process that reads pictures."""
         self._open.close()
-        self._store = self._search = self._readers = None
+        self._store = self._readers = None
+        self.__dict__.pop("search", None)
 
     def __len__(self) -> int:
         return len(self.store)
@@ -134,12 +135,10 @@ class Catalogue:
             self._store = self._open.enter_context(Store(self.path, create=create, readonly=self.readonly))
         return self._store
 
-    @property
+    @cached_property
     def search(self) -> Search:
         """What finds relatives; it keeps in memory what queries have in common."""
-        if self._search is None:
-            self._search = Search(self.store)
-        return self._search
+        return Search(self.store)
 
     def add(
         self,

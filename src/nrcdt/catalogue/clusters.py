@@ -17,11 +17,8 @@ MAX_MARKS = 20_000  # the distances of all pairs take 1.6 GB then
 def clusters(index: Index, n_groups: int | None = None, reach: float = 0.6) -> tuple[Array, Array]:
     """Put marks into groups whose members are, on average, near each other in features.
 
-    Parameters
-    ----------
-    index : Index
-    n_groups : number of groups; if left out, `reach` decides
-    reach : largest mean distance between two groups that become one, as a share of the usual distance
+    Unless their number is given, `reach` decides: the largest mean distance between two groups that become one, as a
+    share of the usual distance.
 
     Returns
     -------

@@ -39,10 +39,6 @@ class Index:
 
     A block is divided by its root mean square length over the collection, so that catalogues can be merged without
     touching the features. Loaded when first asked, and again when the catalogue has changed.
-
-    Parameters
-    ----------
-    catalogue : Store
     """
 
     def __init__(self, catalogue: Store) -> None:

@@ -252,11 +252,7 @@ def _clean_ink(picture: Array, polarity: str) -> Ink:
 
 
 def cut_mark(ink: Array) -> tuple[Array, tuple[float, float, float]]:
-    """Cut an image of ink to what is in it, with one pixel of margin, and shrink it to 256 pixels if it is larger.
-
-    Parameters
-    ----------
-    ink : array of shape (height, width), 0 paper to 1 ink
+    """Cut an image of ink, from 0 to 1, to what is in it, with a margin of a pixel; shrink it to 256 pixels if larger.
 
     Returns
     -------
@@ -307,15 +303,9 @@ def _preview(picture: Array) -> bytes:
 
 
 def features(mark: Array) -> Array:
-    """Describe a mark by numbers that affine maps leave alone.
+    """Describe a mark, bright ink on 0, by numbers that affine maps leave alone.
 
-    Parameters
-    ----------
-    mark : array of shape (h, w), bright ink on 0
-
-    Returns
-    -------
-    array of shape (p,), float32, block after block, not scaled to one another
+    They are of shape (p,), float32, block after block, not scaled to one another.
 
     Examples
     --------

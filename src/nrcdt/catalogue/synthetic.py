@@ -50,11 +50,9 @@ def generate(path: Path, n_marks: int, advance: Callable[[], None] = lambda: Non
 
 
 def demonstration(folder: Path, advance: Callable[[], None] = lambda: None) -> Path:
-    """Make a small catalogue to look at, and photographs to look for, in a folder, unless they are there already.
+    """Make a small catalogue in a folder, and photographs to look for, unless they are there already.
 
-    Returns
-    -------
-    path of the catalogue; the photographs are in the folder ``photographs`` beside it
+    Return the path of the catalogue; the photographs are in the folder ``photographs`` beside it.
     """
     path = folder / "marks.db"
     if path.exists():

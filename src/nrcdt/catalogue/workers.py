@@ -103,10 +103,7 @@ class Workers:
     def prepare(self, data: bytes, settings: Settings | None = None) -> Prepared:
         """Do what `nrcdt.catalogue.intake.prepare` does, in a worker; threads may call this at the same time.
 
-        Raises
-        ------
-        ValueError
-            If the picture cannot be used, or takes too much time or memory.
+        A picture that cannot be used, or takes too much time or memory, is a ValueError.
         """
         _check_bytes(len(data))
         settings = check_settings((settings or Settings())._asdict())
@@ -122,16 +119,9 @@ class Workers:
     def map(self, jobs: Iterable[Job]) -> Iterator[tuple[Any, Prepared | Exception]]:
         """Prepare many pictures, and yield (key, result) in the order in which they are done.
 
-        Parameters
-        ----------
-        jobs : iterable of (key, data, settings)
-            Data are bytes, or a function that returns them and is called just before. Jobs are taken from the iterable
-            as workers become free, at most two per worker ahead.
-
-        Yields
-        ------
-        key : as given
-        result : Prepared; or the ValueError of the picture, or the OSError or ValueError that reading its data raised
+        Jobs are (key, data, settings); data are bytes, or a function that returns them and is called just before. They
+        are taken as workers become free, at most two per worker ahead. A result is Prepared, or the ValueError of the
+        picture, or the OSError or ValueError that reading its data raised.
         """
         pool = ThreadPoolExecutor(self.n)
         keys: dict[Future[Prepared | Exception], Any] = {}
@@ -220,10 +210,8 @@ class _Worker:
     def _wait_until_ready(self) -> None:
         self.ready = self.ready or self._ask(START_SECONDS) is not None
         if not self.ready:
-            raise RuntimeError(
-                f"a worker must start; got exit code {self.process.returncode}. "
-                "Run python -m nrcdt.catalogue.workers to see why."
-            )
+            code, remedy = self.process.returncode, "Run python -m nrcdt.catalogue.workers to see why."
+            raise RuntimeError(f"a worker must start; got exit code {code}. {remedy}")
 
     def _ask(self, seconds: float, header: dict[str, Any] | None = None, body: bytes = b"") -> Message | None:
         """Return the next answer, to a question if there is one; None from a process that died or had to be killed."""

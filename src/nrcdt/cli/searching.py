@@ -152,9 +152,8 @@ def cluster(
         check_output(out, ".csv", ".json")
         ids, found = clusters(Index(store), groups, reach)
         numbered = zip(found.tolist(), store.numbered(ids), strict=True)
-        rows = sorted(
-            ({"group": group} | about(mark) for group, mark in numbered), key=itemgetter("group", "motif", "name")
-        )
+        rows = [{"group": group} | about(mark) for group, mark in numbered]
+        rows.sort(key=itemgetter("group", "motif", "name"))
         _show_groups(rows)
         if out is not None:
             write_list(out, rows)
