@@ -66,11 +66,8 @@ def chance(catalogue: Store, score: float) -> float | None:
     None
     (0.2, 0.6)
     """
-    known = catalogue.about("strangers")
-    if not known or not known["scores"]:
-        return None
-    scores = known["scores"]
-    return float((1 + np.searchsorted(scores, score, "right")) / (1 + len(scores)))
+    scores = (catalogue.about("strangers") or {}).get("scores")
+    return None if not scores else float((1 + np.searchsorted(scores, score, "right")) / (1 + len(scores)))
 
 
 def in_collection(catalogue: Store, hits: Sequence[Hit], confidence: float = 1.0) -> bool | None:
@@ -87,8 +84,7 @@ def in_collection(catalogue: Store, hits: Sequence[Hit], confidence: float = 1.0
     if _covers(hits[0]):
         return False
     found = chance(catalogue, (best or hits[0]).score or 0.0)
-    known = catalogue.about("strangers")
-    if found is None or len(known["scores"]) < 1 / FALSE_ALARMS - 1:
+    if found is None or len(catalogue.about("strangers")["scores"]) < 1 / FALSE_ALARMS - 1:
         return None
     return best is not None and found <= FALSE_ALARMS
 

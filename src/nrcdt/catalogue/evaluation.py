@@ -106,16 +106,14 @@ class Copies(NamedTuple):
     strangers: float | None
 
 
-def photographed(
-    search: Search, n_copies: int, advance: Callable[[], None] = lambda: None, random_state: int = 0
-) -> Copies | None:
+def photographed(search: Search, n_copies: int, advance: Callable[[], None] = lambda: None) -> Copies | None:
     """Distort marks of the collection by random affine maps, photograph them, and look for them."""
-    catalogue, rng = search.catalogue, np.random.default_rng(random_state)
+    catalogue, rng = search.catalogue, np.random.default_rng(0)
     ranks, known, unknown = [], [], []
     for mark in catalogue.numbered(rng.permutation(catalogue.ids())[:n_copies]):
-        ink = ink_of(catalogue, mark)
+        picture = photograph_of(ink_of(catalogue, mark), int(rng.integers(2**31)))
         try:
-            query = query_of(prepare(photograph_of(ink, int(rng.integers(2**31)))))
+            query = query_of(prepare(picture))
         except ValueError:  # no ink is found: not recognised
             ranks.append(len(catalogue))
         else:

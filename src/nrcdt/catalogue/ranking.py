@@ -126,7 +126,7 @@ def read_ink(png: bytes) -> Array:
 
 
 def write_ink(mark: Array) -> bytes:
-    """Write an image of ink, of dtype uint8, as the catalogue stores it.
+    """Write an image of ink, of dtype uint8, as the catalogue stores it: the bytes of a PNG file.
 
     Examples
     --------

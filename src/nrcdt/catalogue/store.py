@@ -101,8 +101,7 @@ class Store(Database):
 
     def mark(self, uid: str) -> Mark:
         """Return a mark by its id."""
-        mark = self.known(uid)
-        if mark is None:
+        if (mark := self.known(uid)) is None:
             raise KeyError(uid)
         return mark
 

@@ -68,10 +68,8 @@ def _photographs(catalogue: Store, folder: Path) -> None:
     """Photographs of some marks, and of one that is not in the catalogue."""
     folder.mkdir(exist_ok=True)
     for n, mark in enumerate(catalogue.marks()[:: N_SHOWN // 5], 1):
-        ink = ink_of(catalogue, mark)
-        (folder / f"photograph-{n}.png").write_bytes(photograph_of(ink, n))
-    stranger = academic(1).templates[0]
-    (folder / "stranger.png").write_bytes(photograph_of(255 * stranger, 0))
+        (folder / f"photograph-{n}.png").write_bytes(photograph_of(ink_of(catalogue, mark), n))
+    (folder / "stranger.png").write_bytes(photograph_of(255 * academic(1).templates[0], 0))
 
 
 def drawn(rng: np.random.Generator) -> Iterator[Record]:
