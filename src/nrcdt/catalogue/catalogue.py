@@ -15,8 +15,7 @@ import numpy as np
 from ..errors import InputError
 from ..measures import positive_integer
 from ..slices import Array
-from . import ingest, workers
-from .calibration import calibrate_again, in_collection, verdict
+from . import calibration, ingest, workers
 from .importers import Entry, Problem, listed
 from .intake import Prepared, Settings
 from .model import Filter, Mark
@@ -64,8 +63,9 @@ def answer(
     """
     n = positive_integer(n, "n", "It is the number of hits.")
     hits = search.query(query, wanted, n=n, without=of and of.uid)
-    word = VERDICTS[in_collection(search.catalogue, hits, confidence)]
-    return Answer(word, verdict(search.catalogue, hits, confidence, wanted, of), tuple(hits), query.mark)
+    word = VERDICTS[calibration.in_collection(search.catalogue, hits, confidence)]
+    sentence = calibration.verdict(search.catalogue, hits, confidence, wanted, of)
+    return Answer(word, sentence, tuple(hits), query.mark)
 
 
 def _silent(what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
@@ -189,14 +189,14 @@ class Catalogue:
         settings = Settings(polarity, crop, (), not drawing, bar_mm)
         with progress("add", len(items)) as advance, workers.Workers(n_jobs) as pool:
             count = ingest.add(store, items, settings, pool, keep=keep, again=again, report=report, advance=advance)
-        calibrate_again(self.search, progress)
+        calibration.calibrate_again(self.search, progress)
         return count
 
     def renew(self, progress: Progress = _silent) -> int:
         """Compute all features again, from the stored ink, with the settings of this version; return how many."""
         with progress("features", len(self)) as advance:
             n_marks = ingest.renew(self.store, advance)
-        calibrate_again(self.search, progress)
+        calibration.calibrate_again(self.search, progress)
         return n_marks
 
     def query(
