@@ -8,20 +8,13 @@ ranking.py      nearest features (index.py), then registration; calibration.py d
 web/            the page
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from typing import TYPE_CHECKING, Any
+import lazy_loader  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
-    from .catalogue import Answer, Catalogue
+    from .catalogue import Answer as Answer
+    from .catalogue import Catalogue as Catalogue
 
-__all__ = ["Answer", "Catalogue"]
-
-
-def __getattr__(name: str) -> Any:
-    """Load the catalogue on first use, so that the package is light."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import catalogue
-
-    return getattr(catalogue, name)
+# Loaded on first use, so that the package is light.
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"catalogue": ["Answer", "Catalogue"]})

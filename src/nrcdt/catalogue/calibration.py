@@ -26,20 +26,17 @@ DOUBTFUL = 0.5
 def calibrate(search: Search, advance: Callable[[], None] = lambda: None) -> Array:
     """Find out how near marks come that are not the same, and keep it in the catalogue.
 
-    For a sample of the marks, the best score of another one, without pairs that overlap so much, or were judged so,
-    that they must be the same mark.
-
-    Returns
-    -------
-    array of shape (n,), sorted scores
+    Return, for a sample of the marks, the best scores of another one, sorted, without pairs that overlap so much, or
+    were judged so, that they must be the same mark.
     """
     catalogue = search.catalogue
     same = {frozenset((one.a, one.b)) for one in catalogue.judgements() if one.verdict == "identical"}
     scores = []
     for mark in catalogue.numbered(catalogue.sample(N_STRANGERS)):
-        strangers = [hit.score for hit in _others(search, mark) if hit.score and not _same(mark, hit, same)]
-        if strangers:
-            scores.append(min(strangers))
+        query = query_of_mark(catalogue, mark)
+        others = search.query(query, n=N_REGISTERED, n_registered=N_REGISTERED, without=mark.uid)
+        others = [hit for hit in others if not _covers(hit) and frozenset((mark.uid, hit.mark.uid)) not in same]
+        scores += [hit.score for hit in others if hit.score][:1]
         advance()
     catalogue.set_about("strangers", {"marks": len(catalogue), "scores": sorted(scores)})
     return np.sort(scores)
@@ -51,16 +48,6 @@ def calibrate_again(search: Search, progress: Callable[[str, int], Any]) -> None
     if n_marks > 1 and abs(n_marks - known) > 0.1 * known:
         with progress("calibration", min(N_STRANGERS, n_marks)) as advance:
             calibrate(search, advance)
-
-
-def _others(search: Search, mark: Mark) -> list[Hit]:
-    query = query_of_mark(search.catalogue, mark)
-    return search.query(query, n=N_REGISTERED, n_registered=N_REGISTERED, without=mark.uid)
-
-
-def _same(mark: Mark, hit: Hit, same: set[frozenset[str]]) -> bool:
-    overlap = hit.registration.overlap if hit.registration else 0.0
-    return overlap > SAME_OVERLAP or frozenset((mark.uid, hit.mark.uid)) in same
 
 
 def chance(catalogue: Store, score: float) -> float | None:
@@ -79,11 +66,8 @@ def chance(catalogue: Store, score: float) -> float | None:
     None
     (0.2, 0.6)
     """
-    known = catalogue.about("strangers")
-    if not known or not known["scores"]:
-        return None
-    scores = known["scores"]
-    return float((1 + np.searchsorted(scores, score, "right")) / (1 + len(scores)))
+    scores = (catalogue.about("strangers") or {}).get("scores")
+    return None if not scores else float((1 + np.searchsorted(scores, score, "right")) / (1 + len(scores)))
 
 
 def in_collection(catalogue: Store, hits: Sequence[Hit], confidence: float = 1.0) -> bool | None:
@@ -100,8 +84,7 @@ def in_collection(catalogue: Store, hits: Sequence[Hit], confidence: float = 1.0
     if _covers(hits[0]):
         return False
     found = chance(catalogue, (best or hits[0]).score or 0.0)
-    known = catalogue.about("strangers")
-    if found is None or len(known["scores"]) < 1 / FALSE_ALARMS - 1:
+    if found is None or len(catalogue.about("strangers")["scores"]) < 1 / FALSE_ALARMS - 1:
         return None
     return best is not None and found <= FALSE_ALARMS
 
@@ -113,7 +96,7 @@ def _best(hits: Sequence[Hit]) -> Hit | None:
 
 def _covers(hit: Hit) -> bool:
     """Tell whether so much ink overlaps that it must be the same drawing, whatever its size."""
-    return hit.registration is not None and hit.registration.overlap > SAME_OVERLAP
+    return (hit.overlap or 0) > SAME_OVERLAP
 
 
 def verdict(
@@ -125,27 +108,20 @@ def verdict(
 ) -> str:
     """Say in a sentence whether a mark is there, and why.
 
-    Parameters
-    ----------
-    catalogue : Store
-    hits : best first
-    confidence : with which the ink that was looked for was found
-    wanted : Filter that the hits passed
-    mark : Mark of the catalogue whose relatives the hits are, or None
+    The hits come best first, passed `wanted`, and are the relatives of a `mark` of the catalogue, if one is given;
+    otherwise of ink that was found with some `confidence`.
     """
     if not hits:
         return "No mark matches the filters." if wanted != Filter() else "There is no other mark in this catalogue."
     found, best = in_collection(catalogue, hits, confidence), _best(hits)
     absent = "Probably not in this collection" if mark is None else "Probably no other picture of this mark is there"
     absent = absent if wanted == Filter() else "Probably not among the marks that the filters let through"
+    if found is None and confidence < DOUBTFUL:
+        return "The ink is doubtful, and so is what was found: cut the picture to the motif, or choose its polarity."
     if found is None:
-        return (
-            "The ink is doubtful, and so is what was found: cut the picture to the motif, or choose its polarity."
-            if confidence < DOUBTFUL
-            else "The collection is too small, or not calibrated, to tell whether the mark is in it."
-        )
-    if found and best is not None and best.registration is not None and _covers(best):
-        return f"{best.mark.name} is probably the same mark: {best.registration.overlap:.0%} of the ink overlaps."
+        return "The collection is too small, or not calibrated, to tell whether the mark is in it."
+    if found and best is not None and _covers(best):
+        return f"{best.mark.name} is probably the same mark: {best.overlap:.0%} of the ink overlaps."
     if hits[0].stretch is not None and _covers(hits[0]):
         return f"{absent}: {hits[0].mark.name} is alike, but {times(hits[0].stretch)} as large on paper."
     near = best or hits[0]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from itertools import chain
+from functools import cached_property
+from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -14,8 +15,7 @@ import numpy as np
 from ..errors import InputError
 from ..measures import positive_integer
 from ..slices import Array
-from . import ingest, workers
-from .calibration import calibrate_again, in_collection, verdict
+from . import calibration, ingest, workers
 from .importers import Entry, Problem, listed
 from .intake import Prepared, Settings
 from .model import Filter, Mark
@@ -57,21 +57,15 @@ def answer(
     confidence: float = 1,
     of: Mark | None = None,
 ) -> Answer:
-    """Look for a mark, and decide whether it is there.
+    """Look for a mark among those that are wanted, return `n` hits, and decide whether it is there.
 
-    Parameters
-    ----------
-    search : Search in a catalogue
-    query : what to look for
-    n : number of hits
-    wanted : which marks to look among
-    confidence : with which the ink was found
-    of : the mark of the catalogue that is looked for, and left out
+    The ink of the query was found with some `confidence`, or is that `of` a mark of the catalogue, which is left out.
     """
     n = positive_integer(n, "n", "It is the number of hits.")
     hits = search.query(query, wanted, n=n, without=of and of.uid)
-    word = VERDICTS[in_collection(search.catalogue, hits, confidence)]
-    return Answer(word, verdict(search.catalogue, hits, confidence, wanted, of), tuple(hits), query.mark)
+    word = VERDICTS[calibration.in_collection(search.catalogue, hits, confidence)]
+    sentence = calibration.verdict(search.catalogue, hits, confidence, wanted, of)
+    return Answer(word, sentence, tuple(hits), query.mark)
 
 
 def _silent(what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
@@ -114,7 +108,6 @@ class Catalogue:
         self.path, self.readonly = Path(path), readonly
         self._open = ExitStack()
         self._store: Store | None = None
-        self._search: Search | None = None
         self._readers = readers
 
     def __enter__(self) -> Self:
@@ -126,7 +119,8 @@ class Catalogue:
     def close(self) -> None:
         """Close the file, and end the process that reads pictures."""
         self._open.close()
-        self._store = self._search = self._readers = None
+        self._store = self._readers = None
+        self.__dict__.pop("search", None)
 
     def __len__(self) -> int:
         return len(self.store)
@@ -141,12 +135,10 @@ class Catalogue:
             self._store = self._open.enter_context(Store(self.path, create=create, readonly=self.readonly))
         return self._store
 
-    @property
+    @cached_property
     def search(self) -> Search:
         """What finds relatives; it keeps in memory what queries have in common."""
-        if self._search is None:
-            self._search = Search(self.store)
-        return self._search
+        return Search(self.store)
 
     def add(
         self,
@@ -187,24 +179,24 @@ class Catalogue:
         Count (added, replaced, unchanged, failed, left_out, corrected)
         """
         items = list(_items(pictures, root))
-        if not any(isinstance(item, Entry) for item in items):
-            for item in items:
-                report(item)  # type: ignore[arg-type]
+        problems = [item for item in items if isinstance(item, Problem)]
+        if len(problems) == len(items):
+            for problem in problems:
+                report(problem)
             got = "none" + f" in {pictures}" * isinstance(pictures, (str, Path))
             raise InputError("pictures", "hold pictures that can be taken", got, "Name another folder.")
         store = self._opened(create=True)
         settings = Settings(polarity, crop, (), not drawing, bar_mm)
-        options: dict[str, Any] = {"keep": keep, "again": again, "report": report}
         with progress("add", len(items)) as advance, workers.Workers(n_jobs) as pool:
-            count = ingest.add(store, items, settings, pool, advance=advance, **options)
-        calibrate_again(self.search, progress)
+            count = ingest.add(store, items, settings, pool, keep=keep, again=again, report=report, advance=advance)
+        calibration.calibrate_again(self.search, progress)
         return count
 
     def renew(self, progress: Progress = _silent) -> int:
         """Compute all features again, from the stored ink, with the settings of this version; return how many."""
         with progress("features", len(self)) as advance:
             n_marks = ingest.renew(self.store, advance)
-        calibrate_again(self.search, progress)
+        calibration.calibrate_again(self.search, progress)
         return n_marks
 
     def query(
@@ -256,16 +248,15 @@ class Catalogue:
 def _items(pictures: Any, root: Path | str | None) -> Iterable[Entry | Problem]:
     """List what is to be added."""
     if isinstance(pictures, Mapping):
-        return _given(pictures)
+        return starmap(_given, pictures.items())
     if isinstance(pictures, (str, Path)):
         return listed(pictures, root)
     return chain.from_iterable([one] if isinstance(one, (Entry, Problem)) else listed(one, root) for one in pictures)
 
 
-def _given(pictures: Mapping[str, Any]) -> Iterator[Entry]:
-    for name, picture in pictures.items():
-        motif, _, short = name.rpartition("/")
-        yield Entry(Path(), short, motif, data=_bytes_of(picture))
+def _given(name: str, picture: Any) -> Entry:
+    motif, _, short = name.rpartition("/")
+    return Entry(Path(), short, motif, data=_bytes_of(picture))
 
 
 def _bytes_of(picture: Any) -> bytes:
@@ -281,10 +272,6 @@ def _bytes_of(picture: Any) -> bytes:
         levels = np.rint((levels - low) * (65535 / (high - low or 1))).astype(np.uint16)
     grey = levels.ndim == 2 and levels.dtype in (np.uint8, np.uint16)
     if not levels.size or not (grey or (levels.ndim == 3 and levels.shape[2] == 3 and levels.dtype == np.uint8)):
-        raise InputError(
-            "the picture",
-            "be a file, bytes, or an array of finite grey levels, or of colours of dtype uint8",
-            f"shape {levels.shape} of {levels.dtype}",
-            "Convert it to grey.",
-        )
+        rule = "be a file, bytes, or an array of finite grey levels, or of colours of dtype uint8"
+        raise InputError("the picture", rule, f"shape {levels.shape} of {levels.dtype}", "Convert it to grey.")
     return write_ink(levels)

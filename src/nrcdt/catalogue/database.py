@@ -9,48 +9,17 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
 from .. import __version__
 from ..errors import InputError
 from .intake import SETTINGS
-from .model import METADATA
 
 FORMAT = 1
 APPLICATION_ID = 0x6E726364  # "nrcd"
 PATIENCE = 30.0  # seconds for another program to finish its transaction
-
-SCHEMA = f"""
-CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE marks (
-    id INTEGER PRIMARY KEY,
-    uid TEXT NOT NULL UNIQUE,
-    {", ".join(f"{name} TEXT NOT NULL" for name in METADATA)},
-    extra TEXT NOT NULL, source TEXT NOT NULL, sha256 TEXT NOT NULL,
-    width INTEGER NOT NULL, height INTEGER NOT NULL, mm_per_pixel REAL,
-    mark_width INTEGER NOT NULL, mark_height INTEGER NOT NULL, to_mark TEXT NOT NULL,
-    polarity TEXT NOT NULL, confidence REAL NOT NULL, steps TEXT NOT NULL, settings TEXT NOT NULL, added TEXT NOT NULL,
-    year_from INTEGER, year_to INTEGER, words TEXT NOT NULL, stamp TEXT NOT NULL
-);
-CREATE UNIQUE INDEX by_source ON marks (source) WHERE source != '';
-CREATE INDEX by_motif ON marks (motif, name, id);
-CREATE INDEX by_method ON marks (method);
-CREATE INDEX by_place ON marks (place);
-CREATE TABLE features (id INTEGER PRIMARY KEY REFERENCES marks ON DELETE CASCADE, vector BLOB NOT NULL);
-CREATE TRIGGER grown AFTER INSERT ON features BEGIN UPDATE about SET value = value + 1 WHERE key = 'generation'; END;
-CREATE TRIGGER changed AFTER UPDATE ON features BEGIN UPDATE about SET value = value + 1 WHERE key = 'generation'; END;
-CREATE TRIGGER shrunk AFTER DELETE ON features BEGIN UPDATE about SET value = value + 1 WHERE key = 'generation'; END;
-CREATE TABLE pictures (
-    id INTEGER PRIMARY KEY REFERENCES marks ON DELETE CASCADE,
-    mark BLOB NOT NULL, preview BLOB NOT NULL, original BLOB
-);
-CREATE TABLE judgements (
-    a TEXT NOT NULL REFERENCES marks (uid) ON DELETE CASCADE, b TEXT NOT NULL REFERENCES marks (uid) ON DELETE CASCADE,
-    verdict TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (a, b)
-) WITHOUT ROWID;
-"""
-
 
 # What is wrong, by the code of an error of SQLite: the rule, what came instead, and the remedy.
 BUSY = "be free", "{}, which another program is writing", "Wait for it, then try again."
@@ -87,21 +56,13 @@ def _mode(path: Path, readonly: bool) -> str:
 
 
 class Database:
-    """A file of SQLite with the tables of a catalogue; safe to share between threads, and between programs.
-
-    Parameters
-    ----------
-    path : file
-    create : whether to make the file if there is none
-    readonly : whether to leave it alone
-    """
+    """A file of SQLite with the tables of a catalogue: `nrcdt.catalogue.store.Store`, which says more, fills them."""
 
     def __init__(self, path: Path | str, *, create: bool = False, readonly: bool = False) -> None:
         self.path = Path(path)
         if not self.path.is_file() and not create:
-            raise InputError(
-                "the catalogue", "exist", self.path, f"Make it with: nrcdt catalogue add {self.path} FOLDER"
-            )
+            remedy = f"Make it with: nrcdt catalogue add {self.path} FOLDER"
+            raise InputError("the catalogue", "exist", self.path, remedy)
         self._lock = threading.RLock()
         with plain_errors(self.path):
             uri = f"{self.path.absolute().as_uri()}?{_mode(self.path, readonly)}"
@@ -115,43 +76,35 @@ class Database:
     def _start(self, readonly: bool) -> None:
         self._db.execute("PRAGMA foreign_keys = ON")
         self._db.execute("PRAGMA trusted_schema = OFF")
-        if not readonly:
-            empty = not self._db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-            if empty:
-                self._create()
+        if not readonly and self._empty():
+            self._create()
         self._check_format()
+
+    def _empty(self) -> bool:
+        return not self._db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
 
     def _create(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
         with self.transaction():
-            if self._db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():  # another program was faster
+            if not self._empty():  # another program was faster
                 return
             self._db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
-            for statement in SCHEMA.split(";\n"):
+            for statement in files(__package__).joinpath("schema.sql").read_text("utf-8").split(";\n"):
                 self._db.execute(statement)
-            self.set_about("generation", 0)
-            self.set_about("settings", SETTINGS)
-            self.set_about("version", __version__)
-            self.set_about("created", now())
+            for key, value in (("generation", 0), ("settings", SETTINGS), ("version", __version__), ("created", now())):
+                self.set_about(key, value)
 
     def _check_format(self) -> None:
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID:
-            raise InputError(
-                "the catalogue",
-                "be one of nrcdt",
-                f"{self.path}, which is another kind of database",
-                "Choose another file name.",
-            )
+            got = f"{self.path}, which is another kind of database"
+            raise InputError("the catalogue", "be one of nrcdt", got, "Choose another file name.")
         if version > FORMAT:
-            raise InputError(
-                "the catalogue",
-                f"be of format {FORMAT} or older",
-                f"{self.path} of format {version}",
-                "It was made by a newer nrcdt: upgrade with pip install --upgrade nrcdt.",
-            )
+            rule, got = f"be of format {FORMAT} or older", f"{self.path} of format {version}"
+            remedy = "It was made by a newer nrcdt: upgrade with pip install --upgrade nrcdt."
+            raise InputError("the catalogue", rule, got, remedy)
         self._db.execute("PRAGMA synchronous = FULL")
 
     def close(self) -> None:
@@ -169,14 +122,9 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """All of it, or nothing."""
         with self._lock, plain_errors(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
                 yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
             self._settle()
 
     def _settle(self) -> None:
@@ -202,9 +150,8 @@ class Database:
     def damages(self) -> list[str]:
         """Return what SQLite finds wrong with the file."""
         found = [text for (text,) in self.rows("PRAGMA integrity_check(20)") if text != "ok"]
-        return found + [
-            f"table {table} refers to a missing mark" for table, *_ in self.rows("PRAGMA foreign_key_check")
-        ]
+        missing = self.rows("PRAGMA foreign_key_check")
+        return found + [f"table {table} refers to a missing mark" for table, *_ in missing]
 
     def copy_to(self, target: sqlite3.Connection) -> None:
         """Copy everything to another database."""

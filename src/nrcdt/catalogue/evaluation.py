@@ -43,12 +43,8 @@ def leave_one_out(
 ) -> list[tuple[Mark, list[bool]]]:
     """Look for the motif of marks among all others.
 
-    Parameters
-    ----------
-    search : Search
-    n_queries : at most so many marks are asked for, drawn at random among those whose motif has other members
-    registered : whether the shortlist is registered and ranked again, as in a query
-    without : motifs that are none, such as "other": their marks are not asked for
+    At most `n_queries` marks are asked for, drawn at random among those whose motif has other members; `without` are
+    motifs that are none, such as "other". The shortlist may be `registered` and ranked again, as in a query.
 
     Returns
     -------
@@ -85,12 +81,11 @@ def table(found: Iterable[tuple[Mark, list[bool]]], by: str = "") -> list[Row]:
     groups: dict[str, list[list[bool]]] = defaultdict(list)
     for mark, hits in found:
         groups[getattr(mark, by) if by else "all"].append(hits)
-    return [_row(group, lists) for group, lists in sorted(groups.items())]
-
-
-def _row(group: str, lists: list[list[bool]]) -> Row:
-    recall = tuple(float(np.mean([any(hits[:rank]) for hits in lists])) for rank in RANKS)
-    return Row(group, len(lists), recall, float(np.mean([_average_precision(hits) for hits in lists])))
+    rows = []
+    for group, lists in sorted(groups.items()):
+        recall = tuple(float(np.mean([any(hits[:rank]) for hits in lists])) for rank in RANKS)
+        rows.append(Row(group, len(lists), recall, float(np.mean([*map(_average_precision, lists)]))))
+    return rows
 
 
 def _average_precision(hits: list[bool]) -> float:
@@ -111,16 +106,14 @@ class Copies(NamedTuple):
     strangers: float | None
 
 
-def photographed(
-    search: Search, n_copies: int, advance: Callable[[], None] = lambda: None, random_state: int = 0
-) -> Copies | None:
+def photographed(search: Search, n_copies: int, advance: Callable[[], None] = lambda: None) -> Copies | None:
     """Distort marks of the collection by random affine maps, photograph them, and look for them."""
-    catalogue, rng = search.catalogue, np.random.default_rng(random_state)
+    catalogue, rng = search.catalogue, np.random.default_rng(0)
     ranks, known, unknown = [], [], []
     for mark in catalogue.numbered(rng.permutation(catalogue.ids())[:n_copies]):
-        ink = ink_of(catalogue, mark)
+        picture = photograph_of(ink_of(catalogue, mark), int(rng.integers(2**31)))
         try:
-            query = query_of(prepare(photograph_of(ink, int(rng.integers(2**31)))))
+            query = query_of(prepare(picture))
         except ValueError:  # no ink is found: not recognised
             ranks.append(len(catalogue))
         else:
@@ -163,10 +156,8 @@ class Evaluation(NamedTuple):
         recall = ", ".join(f"@{rank} {value:.3f}" for rank, value in zip(RANKS, self.copies.recall, strict=True))
         lines = [f"The mark itself, from {self.copies.n} simulated photographs: recall {recall}."]
         if self.copies.recognised is not None and self.copies.strangers is not None:
-            lines.append(
-                f"Said to be in the collection: {self.copies.recognised:.1%} of them, and {self.copies.strangers:.1%} "
-                "when the mark is taken out."
-            )
+            known = f"{self.copies.recognised:.1%} of them, and {self.copies.strangers:.1%} when the mark is taken out"
+            lines.append(f"Said to be in the collection: {known}.")
         return lines
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 from .model import METADATA, Filter, Mark
@@ -42,16 +42,12 @@ def as_csv(rows: Iterable[Row]) -> Iterator[str]:
     >>> "".join(as_csv([{"name": "a, b", "n": 1}]))
     '\ufeffname,n\r\n"a, b",1\r\n'
     """
+    line = csv.writer(SimpleNamespace(write=str)).writerow  # what is written comes back
     yield "\ufeff"
-    first = True
-    for row in rows:
-        line = io.StringIO()
-        writer = csv.writer(line)
-        if first:
-            writer.writerow(row)
-        writer.writerow([cell(value) for value in row.values()])
-        yield line.getvalue()
-        first = False
+    for n, row in enumerate(rows):
+        if n == 0:
+            yield line(row)
+        yield line(map(cell, row.values()))
 
 
 def as_json(rows: Iterable[Row]) -> Iterator[str]:

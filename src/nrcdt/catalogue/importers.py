@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Iterator
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,12 +101,8 @@ def listed(source: Path | str, root: Path | str | None = None) -> Iterator[Entry
     """
     source = Path(source)
     if not source.exists():
-        raise InputError(
-            "source",
-            "be a folder, a CSV file or a picture",
-            f"{_printable(source)}, which is absent",
-            "Check the spelling.",
-        )
+        got = f"{_printable(source)}, which is absent"
+        raise InputError("source", "be a folder, a CSV file or a picture", got, "Check the spelling.")
     folder = source if source.is_dir() else source.parent
     root = Path(root or folder).resolve()
     if not root.is_dir():
@@ -118,13 +115,13 @@ def listed(source: Path | str, root: Path | str | None = None) -> Iterator[Entry
 
 
 def _in_folder(paths: Iterable[Path], folder: Path, root: Path) -> Iterator[Entry | Problem]:
-    taken = _Taken(root)
+    seen: set[Path] = set()
     for path in paths:
         inside = path.relative_to(folder)
         try:
             if path.is_dir():
                 raise InputError("the folder", "not be a link", "one, which is not followed", "Add what it leads to.")
-            yield Entry(taken.check([path]), path.stem, inside.parts[0] if len(inside.parts) > 1 else "")
+            yield Entry(_take([path], root, seen), path.stem, inside.parts[0] if len(inside.parts) > 1 else "")
         except InputError as refused:
             other = path.suffix.lower() not in SUFFIXES["image"] and not path.is_dir()
             yield Problem(_printable(inside), str(refused), other)
@@ -139,24 +136,16 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _in_table(source: Path, root: Path) -> Iterator[Entry | Problem]:
-    rows = _rows(_decoded(read_bytes(source)))
+    rows = _rows(read_bytes(source))
     header = [name.strip() for name in next(rows, (1, None))[1] or ()]
     columns = _columns(header)
     if "path" not in columns:
-        raise InputError(
-            "the table",
-            f"have a column {', '.join(COLUMNS['path'][:-1])} or {COLUMNS['path'][-1]}",
-            ", ".join(header) or "no header",
-            "Name the column that holds the files.",
-        )
-    return _entries(rows, header, columns, source, root)
+        rule = f"have a column {', '.join(COLUMNS['path'][:-1])} or {COLUMNS['path'][-1]}"
+        raise InputError("the table", rule, ", ".join(header) or "no header", "Name the column that holds the files.")
+    seen: set[Path] = set()
 
-
-def _entries(
-    rows: Iterable[tuple[int, list[str] | None]], header: list[str], columns: dict[str, int], source: Path, root: Path
-) -> Iterator[Entry | Problem]:
-    taken = _Taken(root)
-    for line, row in rows:
+    def taken(line: int, row: list[str] | None) -> Entry | Problem:
+        where = f"{source.name}, line {line}"
         try:
             if row is None:
                 limit = csv.field_size_limit()
@@ -164,42 +153,39 @@ def _entries(
             if len(row) > len(header):
                 raise InputError("the row", f"have {len(header)} columns", len(row), "Quote texts with separators.")
             cells = dict(enumerate(cell.strip() for cell in row))
-            known = {field: cells.get(column, "") for field, column in columns.items()}
-            path = taken.check(_candidates(known.pop("path"), source.parent, root))
-            entry = _entry(path, known, {header[i]: cell for i, cell in cells.items() if i not in columns.values()})
-            yield entry._replace(remark=entry.remark and f"{source.name}, line {line}: {entry.remark}")
+            known = {field: cells.pop(column, "") for field, column in columns.items()}
+            path = _take(_candidates(known.pop("path"), source.parent, root), root, seen)
+            entry = _entry(path, known, {header[i]: cell for i, cell in cells.items() if cell})
+            return entry._replace(remark=entry.remark and f"{where}: {entry.remark}")
         except InputError as refused:
-            yield Problem(f"{source.name}, line {line}", str(refused))
+            return Problem(where, str(refused))
+
+    return starmap(taken, rows)
 
 
-def _decoded(data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
-
-
-def _rows(text: str) -> Iterator[tuple[int, list[str] | None]]:
+def _rows(data: bytes) -> Iterator[tuple[int, list[str] | None]]:
     """Rows that are not empty, by line, and None for unreadable ones; the header tells the separator."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
     header = text.lstrip("\r\n").splitlines()[:1]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(SEPARATORS, key="".join(header).count))
     while True:
         try:
-            row = next(reader)
-        except StopIteration:
+            for row in reader:
+                if any(cell.strip() for cell in row):
+                    yield reader.line_num, row
             return
         except csv.Error:
             yield reader.line_num, None
-            continue
-        if any(cell.strip() for cell in row):
-            yield reader.line_num, row
 
 
 def _columns(header: list[str]) -> dict[str, int]:
     """Return the position of each field that has a column: the first of its names that is there."""
     names = [name.lower() for name in header]
-    found = {field: next((name for name in known if name in names), "") for field, known in COLUMNS.items()}
-    return {field: names.index(name) for field, name in found.items() if name}
+    places = {field: [names.index(name) for name in known if name in names] for field, known in COLUMNS.items()}
+    return {field: found[0] for field, found in places.items() if found}
 
 
 def _entry(path: Path, known: dict[str, Any], extra: dict[str, str]) -> Entry:
@@ -211,7 +197,6 @@ def _entry(path: Path, known: dict[str, Any], extra: dict[str, str]) -> Entry:
     except ValueError as error:
         remark = f"{error} The picture is taken without a resolution."
     name = known.pop("name", "") or path.stem
-    extra = {key: cell for key, cell in extra.items() if cell}
     return Entry(path, name, extra=extra, mm_per_pixel=mm_per_pixel, remark=remark, **known)
 
 
@@ -222,31 +207,23 @@ def _candidates(cell: str, *folders: Path) -> list[Path]:
     return [folder / name for folder in folders for name in dict.fromkeys((cell, cell.replace("\\", "/")))]
 
 
-class _Taken:
-    """Which files were taken before, and what may be taken."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.seen: set[Path] = set()
-
-    def check(self, candidates: list[Path]) -> Path:
-        """Return the first file that exists, resolved, or say why it is refused."""
-        found = [path for path in map(_resolved, candidates) if path is not None]
-        if not found:
-            raise InputError("path", "be an existing file", repr(str(candidates[0])), "Check the spelling.")
-        path = found[0]
-        if _printable(path) != str(path):
-            raise InputError("the name", "be in UTF-8", _printable(path), "Rename the file or its folder.")
-        if not path.is_relative_to(self.root):
-            raise InputError("path", f"stay inside {self.root}", path, "Give --root FOLDER to take it.")
-        if path.suffix.lower() not in SUFFIXES["image"]:
-            raise InputError("the suffix", f"be one of {' '.join(SUFFIXES['image'])}", path.name, "Convert the file.")
-        if not path.is_file():
-            raise InputError("path", "be a regular file", path, "Copy the pictures themselves.")
-        if path in self.seen:
-            raise InputError("path", "come once", f"{path} again", "Drop the row or the link.")
-        self.seen.add(path)
-        return path
+def _take(candidates: list[Path], root: Path, seen: set[Path]) -> Path:
+    """Return the first file that exists, resolved, or say why it is refused; `seen` are those taken before."""
+    path = next(filter(None, map(_resolved, candidates)), None)
+    if path is None:
+        raise InputError("path", "be an existing file", repr(str(candidates[0])), "Check the spelling.")
+    if _printable(path) != str(path):
+        raise InputError("the name", "be in UTF-8", _printable(path), "Rename the file or its folder.")
+    if not path.is_relative_to(root):
+        raise InputError("path", f"stay inside {root}", path, "Give --root FOLDER to take it.")
+    if path.suffix.lower() not in SUFFIXES["image"]:
+        raise InputError("the suffix", f"be one of {' '.join(SUFFIXES['image'])}", path.name, "Convert the file.")
+    if not path.is_file():
+        raise InputError("path", "be a regular file", path, "Copy the pictures themselves.")
+    if path in seen:
+        raise InputError("path", "come once", f"{path} again", "Drop the row or the link.")
+    seen.add(path)
+    return path
 
 
 def _printable(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -38,37 +39,27 @@ class Index:
 
     A block is divided by its root mean square length over the collection, so that catalogues can be merged without
     touching the features. Loaded when first asked, and again when the catalogue has changed.
-
-    Parameters
-    ----------
-    catalogue : Store
     """
 
     def __init__(self, catalogue: Store) -> None:
         self.catalogue = catalogue
         self._lock = threading.Lock()
-        self._held: _Held | None = None
+        self._loaded = lru_cache(1)(self._load)
 
     def held(self) -> _Held:
         """Return the features, up to date."""
         with self._lock:
-            generation = self.catalogue.generation()
-            if self._held is None or self._held.generation != generation:
-                self._held = self._load(generation)
-            return self._held
+            return self._loaded(self.catalogue.generation())
 
     def _load(self, generation: int) -> _Held:
         self.catalogue.check_settings()
-        size = PLAN.n_features
-        ids, vectors = np.empty(len(self.catalogue), np.int64), np.empty((len(self.catalogue), size), np.float32)
-        n, after = 0, 0
-        while n < len(ids):
-            some, rows = self.catalogue.vectors(after, CHUNK)
-            if len(some) == 0:
-                break
-            some, rows = some[: len(ids) - n], rows[: len(ids) - n]
-            ids[n : n + len(some)], vectors[n : n + len(some)] = some, rows
-            n, after = n + len(some), int(some[-1])
+        n_marks = len(self.catalogue)
+        ids, vectors = np.empty(n_marks, np.int64), np.empty((n_marks, PLAN.n_features), np.float32)
+        n = after = 0
+        while len((some := self.catalogue.vectors(after, min(CHUNK, n_marks - n)))[0]):
+            part = slice(n, n + len(some[0]))
+            ids[part], vectors[part] = some
+            n, after = part.stop, int(ids[part.stop - 1])
         ids, vectors = ids[:n], vectors[:n]
         scales = _scales(vectors)
         vectors /= scales

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .database import now
 from .importers import Entry, Problem
 from .intake import Prepared, Settings, features
 from .model import METADATA, Mark
@@ -21,6 +21,7 @@ from .workers import Job, Workers, read_bytes
 
 BATCH = 32  # so many marks at most, and those of the last second, are lost by a crash
 BATCH_SECONDS = 1.0
+FOUND = ("sha256", "width", "height", "to_mark", "polarity", "confidence")  # what marks take over as it was found
 
 
 class Count(NamedTuple):
@@ -68,10 +69,9 @@ class _Adding:
     report: Callable[[Problem], None]
     advance: Callable[[], None]
     again: bool = False
-    count: Count = field(default_factory=Count)
-    _batch: list[Callable[[], str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.count, self._batch = Count(), list[Callable[[], str]]()
         self._stamps = self.catalogue.stamps()
         self._since = time.monotonic()
 
@@ -84,10 +84,9 @@ class _Adding:
             if item.data:
                 yield (item, ""), item.data, self.settings
                 continue
-            stamp = self._stamp(item)
-            seen, told = self._seen(item.source)
-            if stamp is None or stamp != seen or self.again:
-                yield (item, stamp or ""), partial(read_bytes, item.path), self.settings
+            stamp, (seen, told) = self._stamp(item), self._seen(item.source)
+            if not stamp or stamp != seen or self.again:
+                yield (item, stamp), partial(read_bytes, item.path), self.settings
             elif told | _given(item) == told:
                 self._tick("unchanged")
             else:
@@ -98,11 +97,12 @@ class _Adding:
         seen, _, told = self._stamps.get(source, "").partition("\n")
         return seen, json.loads(told or "{}")
 
-    def _stamp(self, entry: Entry) -> str | None:
+    def _stamp(self, entry: Entry) -> str:
+        """Return what tells a file that has changed, or is to be read in another way; empty for one that is gone."""
         try:
             seen = entry.path.stat()
         except OSError:
-            return None
+            return ""
         return f"{seen.st_size} {seen.st_mtime_ns} {json.dumps(self.settings)} {self.keep}"
 
     def _tick(self, kind: str) -> None:
@@ -158,8 +158,7 @@ class _Adding:
         if old is None:  # another program was faster to remove it
             return "unchanged"
         (seen, told), given = self._seen(old.source), _given(entry)
-        changed = old._replace(**_changes(old, told, given))
-        self.catalogue.correct(old, _changes(old, told, given), _stamp(seen, told | given))
+        changed = self.catalogue.correct(old, _changes(old, told, given), _stamp(seen, told | given))
         return "unchanged" if changed == old else "corrected"
 
 
@@ -187,26 +186,19 @@ def record_of(
 ) -> Record:
     """Return what is stored of a picture."""
     height, width = prepared.mark.shape
+    name = f"{entry.source or entry.name}\n{prepared.sha256}".encode("utf-8", "surrogateescape")
+    known: dict[str, Any] = {name: getattr(entry, name, "") for name in (*METADATA, "source")}  # no entry has a note
     mark = Mark(
-        uid=sha256(f"{entry.source or entry.name}\n{prepared.sha256}".encode("utf-8", "surrogateescape")).hexdigest()[
-            :16
-        ],
-        **{name: getattr(entry, name) for name in METADATA if name != "note"},
-        note="",
+        uid=sha256(name).hexdigest()[:16],
+        **known,
+        **{name: getattr(prepared, name) for name in FOUND},
         extra=dict(entry.extra),
-        source=entry.source,
-        sha256=prepared.sha256,
-        width=prepared.width,
-        height=prepared.height,
         mm_per_pixel=entry.mm_per_pixel or prepared.mm_per_pixel,
         mark_width=width,
         mark_height=height,
-        to_mark=prepared.to_mark,
-        polarity=prepared.polarity,
-        confidence=prepared.confidence,
         steps=list(prepared.steps),
         settings=settings._asdict(),
-        added=datetime.now(UTC).isoformat(timespec="seconds"),
+        added=now(),
     )
     return Record(mark, prepared.features, write_ink(prepared.mark), prepared.preview, original, stamp)
 

@@ -156,31 +156,27 @@ def check_settings(values: Mapping[str, Any]) -> Settings:
     >>> check_settings({"crop": [0, 0, 80, 90]}).crop
     (0, 0, 80, 90)
     """
-    unknown = sorted(set(values) - set(Settings._fields))
-    if unknown:
+    if unknown := sorted(set(values) - set(Settings._fields)):
         raise InputError("settings", f"be some of {', '.join(Settings._fields)}", repr(unknown[0]))
     settings = Settings(**values)
     check_polarity(settings.polarity, "polarity")
-    crop = None
-    if settings.crop is not None:
-        left, top, right, bottom = (math.floor(edge) for edge in _numbers(settings.crop, 4, "crop"))
-        crop = left, top, right, bottom
-    if not isinstance(settings.erase, (list, tuple)) or len(settings.erase) > MAX_DISCS:
-        got = f"{len(settings.erase)} of them" if isinstance(settings.erase, (list, tuple)) else repr(settings.erase)
+    edges = () if settings.crop is None else _numbers(settings.crop, 4, "crop")
+    listed = isinstance(settings.erase, (list, tuple))
+    if not listed or len(settings.erase) > MAX_DISCS:
+        got = f"{len(settings.erase)} of them" if listed else repr(settings.erase)
         raise InputError("erase", f"be a list of at most {MAX_DISCS} discs", got, "Use a wider brush.")
     erase = tuple(_numbers(disc, 3, "each disc of erase") for disc in settings.erase)
     bar_mm = settings.bar_mm
-    if bar_mm is not None and not 0 < _numbers([bar_mm], 1, "bar_mm")[0] < math.inf:
+    if bar_mm is not None and _numbers([bar_mm], 1, "bar_mm")[0] <= 0:
         raise InputError("bar_mm", "be a positive length in millimetres", bar_mm, "Leave it out if unknown.")
-    return settings._replace(crop=crop, erase=erase, ink=bool(settings.ink))
+    return settings._replace(crop=tuple(map(math.floor, edges)) or None, erase=erase, ink=bool(settings.ink))
 
 
 def _numbers(values: Any, n: int, name: str) -> tuple[Any, ...]:
-    if isinstance(values, (list, tuple)) and len(values) == n:
-        numbers = all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
-        if numbers:
-            return tuple(values)
-    raise InputError(name, f"be {n} finite number{'s' * (n > 1)}", repr(values), "Leave it out to do without.")
+    several = isinstance(values, (list, tuple)) and len(values) == n
+    if not several or not all(isinstance(value, (int, float)) and math.isfinite(value) for value in values):
+        raise InputError(name, f"be {n} finite number{'s' * (n > 1)}", repr(values), "Leave it out to do without.")
+    return tuple(values)
 
 
 def _part(picture: Array, settings: Settings) -> tuple[tuple[int, int], Array]:
@@ -193,12 +189,8 @@ def _part(picture: Array, settings: Settings) -> tuple[tuple[int, int], Array]:
     left, top, right, bottom = settings.crop
     left, top, right, bottom = max(left, 0), max(top, 0), min(right, width), min(bottom, height)
     if left >= right or top >= bottom:
-        raise InputError(
-            "crop",
-            f"be (left, top, right, bottom) inside the picture of {width} x {height} pixels",
-            settings.crop,
-            "Draw it again.",
-        )
+        rule = f"be (left, top, right, bottom) inside the picture of {width} x {height} pixels"
+        raise InputError("crop", rule, settings.crop, "Draw it again.")
     return (left, top), picture[top:bottom, left:right]
 
 
@@ -228,14 +220,13 @@ def erased(picture: Array, discs: tuple[tuple[float, float, float], ...]) -> Arr
 def _around(disc: tuple[float, float, float], reach: float, shape: tuple[int, ...]) -> tuple[Any, Array]:
     """Return the box of pixels within reach of the centre of a disc, and their distances from it."""
     x, y, _ = disc
-    columns, rows = (
-        np.arange(max(math.ceil(c - reach), 0), min(math.floor(c + reach) + 1, n))
-        for c, n in ((x, shape[1]), (y, shape[0]))
+    # Whatever is left of the picture, or above it, begins at its edge and ends there.
+    rows, columns = (
+        slice(max(math.ceil(c - reach), 0), max(min(math.floor(c + reach) + 1, n), 0))
+        for c, n in zip((y, x), shape, strict=True)
     )
-    if not len(columns) or not len(rows):
-        return np.s_[:0, :0], np.empty((0, 0))
-    box = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    return box, np.hypot(rows[:, np.newaxis] - y, columns - x)
+    down, across = np.ogrid[rows, columns]
+    return (rows, columns), np.hypot(down - y, across - x)
 
 
 def _paper_around(disc: tuple[float, float, float], picture: Array, covered: Array) -> Any:
@@ -261,11 +252,7 @@ def _clean_ink(picture: Array, polarity: str) -> Ink:
 
 
 def cut_mark(ink: Array) -> tuple[Array, tuple[float, float, float]]:
-    """Cut an image of ink to what is in it, with one pixel of margin, and shrink it to 256 pixels if it is larger.
-
-    Parameters
-    ----------
-    ink : array of shape (height, width), 0 paper to 1 ink
+    """Cut an image of ink, from 0 to 1, to what is in it, with a margin of a pixel; shrink it to 256 pixels if larger.
 
     Returns
     -------
@@ -316,15 +303,9 @@ def _preview(picture: Array) -> bytes:
 
 
 def features(mark: Array) -> Array:
-    """Describe a mark by numbers that affine maps leave alone.
+    """Describe a mark, bright ink on 0, by numbers that affine maps leave alone.
 
-    Parameters
-    ----------
-    mark : array of shape (h, w), bright ink on 0
-
-    Returns
-    -------
-    array of shape (p,), float32, block after block, not scaled to one another
+    They are of shape (p,), float32, block after block, not scaled to one another.
 
     Examples
     --------

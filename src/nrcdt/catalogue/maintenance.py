@@ -21,30 +21,31 @@ from .ranking import read_ink
 from .store import Judgement, Store
 
 
+def check_new(target: Path, what: str, remedy: str = "Choose another name.") -> None:
+    """Refuse to write over a file."""
+    if target.exists():
+        raise InputError(what, "be a new file", f"{target}, which exists", remedy)
+
+
 def export(catalogue: Store, target: Path, wanted: Filter = Filter(), *, force: bool = False) -> int:  # noqa: B008
     """Write the marks that match to a new .csv or .json file, or over an old one by force. Return how many."""
-    if target.exists() and not force:
-        raise InputError("the table", "be a new file", f"{target}, which exists", "Choose another, or say --force.")
+    if not force:
+        check_new(target, "the table", "Choose another, or say --force.")
     write_list(target, mark_rows(catalogue, wanted))
     return catalogue.count(wanted)
 
 
 def write_list(target: Path, rows: Iterable[Row]) -> None:
     """Write rows to a .csv or .json file, which appears whole or not at all."""
-    write_whole(target, "".join(FORMATS[check_table(target)[1:]](rows)).encode())
-
-
-def check_table(target: Path) -> str:
-    """Return the suffix of a table, .csv or .json."""
-    if target.suffix.lower() not in (".csv", ".json"):
+    written = FORMATS.get(target.suffix.lower()[1:])
+    if written is None:
         raise InputError("the table", "end in .csv or .json", repr(target.name))
-    return target.suffix.lower()
+    write_whole(target, "".join(written(rows)).encode())
 
 
 def backup(catalogue: Store, target: Path) -> None:
     """Copy a catalogue, even while it is being written, to a new file."""
-    if target.exists():
-        raise InputError("the backup", "be a new file", f"{target}, which exists", "Choose another name.")
+    check_new(target, "the backup")
     try:
         with plain_errors(target), whole_file(target) as part, closing(sqlite3.connect(part)) as copy:
             catalogue.copy_to(copy)
@@ -120,8 +121,7 @@ def verify(catalogue: Store, advance: Callable[[], None] = lambda: None) -> Iter
     """Check everything in a catalogue, and yield a sentence for every fault."""
     yield from catalogue.damages()
     for mark in catalogue.each():
-        fault = _fault(catalogue, mark)
-        if fault:
+        if fault := _fault(catalogue, mark):
             yield f"{mark.uid} ({mark.name}): {fault}. {_remedy(catalogue.path, mark)}"
         advance()
 

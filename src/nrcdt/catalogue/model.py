@@ -116,8 +116,7 @@ class Filter(NamedTuple):
         """Return the filter as a condition of SQL and its parameters."""
         terms, values = ["1"], []
         for name in ("motif", "method", "place"):
-            wanted = getattr(self, name)
-            if wanted:
+            if wanted := getattr(self, name):
                 terms.append(f"{name} IN ({', '.join('?' * len(wanted))})")
                 values += list(wanted)
         if self.text:

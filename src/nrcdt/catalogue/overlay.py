@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
 from ..rasters import overlaid
 from ..registration import Registration, register, warp
-from ..slices import Array
-from ..whole_files import whole_file
+from ..whole_files import write_whole
 from .model import Mark
-from .ranking import ink_of, query_of_mark, sizes_agree, stretch_on_paper
+from .ranking import ink_of, query_of_mark, sizes_agree, stretch_on_paper, write_ink
 from .store import Store
 from .wording import millimetres, motion, times, turn
 
@@ -52,18 +50,9 @@ def compared(catalogue: Store, a: Mark, b: Mark) -> Comparison:
     return Comparison(a, b, found, stretch_on_paper(query, b, found.matrix))
 
 
-def overlay(catalogue: Store, found: Comparison) -> Array:
-    """Return a picture (h, w, 3), uint8: the first mark blue, the second orange, where both are, dark."""
+def save_overlay(catalogue: Store, found: Comparison, target: Path) -> None:
+    """Write a picture as a PNG file: the first mark blue, the second orange, where both are, dark."""
     a, b = (ink_of(catalogue, mark) / 255 for mark in (found.a, found.b))
     shape = (b.shape[0] + 2 * MARGIN, b.shape[1] + 2 * MARGIN)
-    return overlaid(warp(a, found.registration.matrix, shape, (-MARGIN, -MARGIN)), np.pad(b, MARGIN))
-
-
-def save_overlay(catalogue: Store, found: Comparison, target: Path) -> None:
-    """Write the overlay as a PNG file."""
-    from PIL import Image
-
-    if target.suffix.lower() != ".png":
-        raise InputError("the picture", "end in .png", repr(target.name))
-    with whole_file(target) as part:
-        Image.fromarray(overlay(catalogue, found)).save(part)
+    both = overlaid(warp(a, found.registration.matrix, shape, (-MARGIN, -MARGIN)), np.pad(b, MARGIN))
+    write_whole(target, write_ink(both))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,13 +96,6 @@ class Hit(NamedTuple):
         return None if self.stretch is None else sizes_agree(self.stretch)
 
 
-class Units(NamedTuple):
-    """What distances between features, and residuals of alignments, are usual in a catalogue."""
-
-    distance: float
-    residual: float
-
-
 def query_of(prepared: Any) -> Query:
     """Return what to look for, from what `prepare` found in a picture."""
     return Query(prepared.mark, prepared.features, prepared.unit)
@@ -117,13 +111,10 @@ def ink_of(catalogue: Store, mark: Mark) -> Array:
     try:
         return read_ink(catalogue.picture(mark.uid, "mark") or b"")
     except Exception:  # whatever a decoder makes of damaged bytes
-        raise InputError(
-            f"the ink of {mark.uid} ({mark.name})",
-            "be a picture",
-            "damaged bytes",
-            f"Read it again as nrcdt catalogue verify {catalogue.path} says, or take it out: "
-            f"nrcdt catalogue remove {catalogue.path} {mark.uid}",
-        ) from None
+        where, path = f"the ink of {mark.uid} ({mark.name})", catalogue.path
+        mend = f"Read it again as nrcdt catalogue verify {path} says, or take it out"
+        remedy = f"{mend}: nrcdt catalogue remove {path} {mark.uid}"
+        raise InputError(where, "be a picture", "damaged bytes", remedy) from None
 
 
 def read_ink(png: bytes) -> Array:
@@ -135,7 +126,7 @@ def read_ink(png: bytes) -> Array:
 
 
 def write_ink(mark: Array) -> bytes:
-    """Write an image of ink, of dtype uint8, as the catalogue stores it.
+    """Write an image of ink, of dtype uint8, as the catalogue stores it: the bytes of a PNG file.
 
     Examples
     --------
@@ -162,7 +153,7 @@ class Search:
         self.catalogue = catalogue
         self.index = Index(catalogue)
         self.n_jobs = n_jobs
-        self._units: tuple[int, Units] | None = None
+        self._usual = lru_cache(1)(self._measured_units)  # as long as the catalogue stays as it is
         self._kept: Recent[PreparedImage] = Recent(10_000, KEPT_BYTES, lambda one: one.nbytes)
 
     def query(
@@ -188,14 +179,15 @@ class Search:
 
     def _registered(self, query: Query, pairs: Sequence[tuple[Mark, float]]) -> list[Hit]:
         """Lay marks over a query, each in a thread, and rank them; damaged ones come last."""
-        image, units, generation = prepare_image(query.mark, refine=True), self.units(), self.index.held().generation
+        image, generation = prepare_image(query.mark, refine=True), self.index.held().generation
+        usual_distance, usual_residual = self._usual(generation)
 
         def laid_over(mark: Mark, distance: float) -> Hit:
             other = self._prepared(mark, generation)
             if other is None:
                 return Hit(mark, None, distance, None, None)
             found = register(image, other, refine=True)
-            apart = distance / units.distance + found.residual / units.residual
+            apart = distance / usual_distance + found.residual / usual_residual
             score = apart + OVERLAP_WEIGHT * (1 - found.overlap)
             return Hit(mark, score, distance, found, stretch_on_paper(query, mark, found.matrix))
 
@@ -217,22 +209,16 @@ class Search:
             return ink_of(self.catalogue, mark)
         return None
 
-    def units(self) -> Units:
+    def _measured_units(self, generation: int) -> tuple[float, float]:
         """Return the medians of distances and residuals between marks of the catalogue, from a fixed sample."""
-        held = self.index.held()
-        if self._units is None or self._units[0] != held.generation:
-            self._units = held.generation, self._measured_units()
-        return self._units[1]
-
-    def _measured_units(self) -> Units:
         chosen, some = self.index.sample(N_PAIRS)
         if len(chosen) < 2:
-            return Units(1.0, 1.0)
+            return 1.0, 1.0
         distances = np.linalg.norm(some[: len(some) // 2] - some[-(len(some) // 2) :], axis=1)
         marks = self.catalogue.numbered(chosen[:N_ALIGNED])
         inks = [ink for ink in map(self._ink, marks) if ink is not None]
         residuals = aligned(inks, n_jobs=self.n_jobs)[np.triu_indices(len(inks), 1)] if len(inks) > 1 else [1.0]
-        return Units(float(np.median(distances)) or 1.0, float(np.median(residuals)) or 1.0)
+        return float(np.median(distances)) or 1.0, float(np.median(residuals)) or 1.0
 
 
 def stretch_on_paper(query: Query, mark: Mark, matrix: Array) -> tuple[float, float] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,12 +64,9 @@ class Store(Database):
         """Refuse to mix features of different settings."""
         stored = self.about("settings")
         if {"plan": FIRST_PLAN} | stored != SETTINGS:
-            raise InputError(
-                "the catalogue",
-                f"be made with the settings of this nrcdt, {SETTINGS}",
-                f"{stored}, by nrcdt {self.about('version')}",
-                f"Compute its features again from the ink it holds: nrcdt catalogue add {self.path} --renew",
-            )
+            rule, made_by = f"be made with the settings of this nrcdt, {SETTINGS}", f"nrcdt {self.about('version')}"
+            remedy = f"Compute its features again from the ink it holds: nrcdt catalogue add {self.path} --renew"
+            raise InputError("the catalogue", rule, f"{stored}, by {made_by}", remedy)
 
     def adopt_settings(self) -> None:
         """Note that all features are those of this version. To be called within a transaction."""
@@ -85,45 +82,41 @@ class Store(Database):
         where, values = wanted.where()
         return int(self.rows(f"SELECT count(*) FROM marks WHERE {where}", values)[0][0])
 
+    def _read(self, rest: str, values: Sequence[Any]) -> list[Mark]:
+        return [from_row(row) for row in self.rows(f"{_SELECT} {rest}", values)]
+
     def marks(self, wanted: Filter = Filter(), offset: int = 0, limit: int = -1) -> list[Mark]:  # noqa: B008
         """Return the marks that match, sorted by motif and name."""
         where, values = wanted.where()
-        sql = f"{_SELECT} {where} ORDER BY motif, name, id LIMIT ? OFFSET ?"
-        return [from_row(row) for row in self.rows(sql, [*values, limit, offset])]
+        return self._read(f"{where} ORDER BY motif, name, id LIMIT ? OFFSET ?", [*values, limit, offset])
 
     def each(self, wanted: Filter = Filter()) -> Iterator[Mark]:  # noqa: B008
         """Walk through the marks that match in the order they came, without holding all of them."""
         for number in self.ids(wanted).tolist():
-            yield from (from_row(row) for row in self.rows(f"{_SELECT} id = ?", [number]))
+            yield from self._read("id = ?", [number])
 
     def known(self, uid: str) -> Mark | None:
         """Return the mark of an id, if there is one."""
-        rows = self.rows(f"{_SELECT} uid = ?", [uid])
-        return from_row(rows[0]) if rows else None
+        return next(iter(self._read("uid = ?", [uid])), None)
 
     def mark(self, uid: str) -> Mark:
         """Return a mark by its id."""
-        mark = self.known(uid)
-        if mark is None:
+        if (mark := self.known(uid)) is None:
             raise KeyError(uid)
         return mark
 
     def of_source(self, source: str) -> Mark | None:
         """Return the mark that was read from a file, if there is one."""
-        rows = self.rows(f"{_SELECT} source = ? AND source != ''", [source])
-        return from_row(rows[0]) if rows else None
+        return next(iter(self._read("source = ? AND source != ''", [source])), None)
 
     def find(self, text: str) -> Mark:
         """Return the one mark whose id, the beginning of its id, name, reference or file is this."""
-        rows = self.rows(
-            f"{_SELECT} uid = ?1 OR name = ?1 OR reference = ?1 OR source = ?1 "
-            "OR (length(?1) >= 4 AND substr(uid, 1, length(?1)) = ?1) LIMIT 3",
-            [text],
-        )
-        if len(rows) != 1:
-            found = "none" if not rows else f"several, such as {rows[0][0]} and {rows[1][0]}"
+        exact, begins = "?1 IN (uid, name, reference, source)", "length(?1) >= 4 AND substr(uid, 1, length(?1)) = ?1"
+        marks = self._read(f"{exact} OR {begins} LIMIT 3", [text])
+        if len(marks) != 1:
+            found = "none" if not marks else f"several, such as {marks[0].uid} and {marks[1].uid}"
             raise InputError("MARK", "be the id, name, reference or file of one mark", f"{text!r}, which fits {found}")
-        return from_row(rows[0])
+        return marks[0]
 
     def values_of(self, column: str) -> list[tuple[str, int]]:
         """Return the values of motif, method or place with how many marks have them, sorted."""
@@ -159,7 +152,7 @@ class Store(Database):
 
     def numbered(self, ids: Iterable[int]) -> list[Mark]:
         """Return marks by their numbers, in the same order."""
-        return [from_row(self.rows(f"{_SELECT} id = ?", [int(n)])[0]) for n in ids]
+        return [self._read("id = ?", [int(n)])[0] for n in ids]
 
     def vectors(self, after: int = 0, limit: int = 10_000) -> tuple[Array, Array]:
         """Return numbers and features of marks with numbers beyond `after`, ascending."""
@@ -174,12 +167,8 @@ class Store(Database):
         if len(vector) != np.float32().nbytes * size:
             self.check_settings()
             (mark,) = self.numbered([number])
-            raise InputError(
-                f"the features of {mark.uid} ({mark.name})",
-                f"be {size} numbers",
-                f"{len(vector)} bytes",
-                f"See how to mend them: nrcdt catalogue verify {self.path}",
-            )
+            where, remedy = f"the features of {mark.uid} ({mark.name})", "See how to mend them: nrcdt catalogue verify"
+            raise InputError(where, f"be {size} numbers", f"{len(vector)} bytes", f"{remedy} {self.path}")
 
     def vector(self, uid: str) -> Array:
         """Return the features of a mark."""
@@ -191,14 +180,10 @@ class Store(Database):
 
     def records(self) -> Iterator[Record]:
         """Walk through all marks with everything that is stored of them."""
-        columns = ", ".join(COLUMNS)
+        tables = "marks JOIN features USING (id) JOIN pictures USING (id)"
+        sql = f"SELECT vector, mark, preview, original, stamp, {', '.join(COLUMNS)} FROM {tables} WHERE id = ?"
         for number in self.ids().tolist():
-            rows = self.rows(
-                f"SELECT vector, mark, preview, original, stamp, {columns} FROM marks JOIN features USING (id) "
-                "JOIN pictures USING (id) WHERE id = ?",
-                [number],
-            )
-            for vector, ink, preview, original, stamp, *row in rows:
+            for vector, ink, preview, original, stamp, *row in self.rows(sql, [number]):
                 self._check_features(number, vector)
                 yield Record(from_row(tuple(row)), np.frombuffer(vector, np.float32), ink, preview, original, stamp)
 
@@ -233,8 +218,7 @@ class Store(Database):
     def edit(self, uid: str, changes: Mapping[str, Any]) -> Mark:
         """Change what is known about a mark: texts, and "dpi" as typed, which is empty where unknown."""
         names = (*METADATA, "dpi")
-        unknown = set(changes) - set(names)
-        if unknown:
+        if unknown := set(changes) - set(names):
             raise InputError("changes", f"be among {', '.join(names)}", ", ".join(sorted(unknown)))
         changes = dict(changes)
         with self.transaction():
@@ -256,8 +240,7 @@ class Store(Database):
     def remove(self, uids: Iterable[str]) -> None:
         """Take marks, and judgements about them, out of the catalogue. The files they came from stay."""
         with self.transaction():
-            for uid in uids:
-                self._db.execute("DELETE FROM marks WHERE uid = ?", [uid])
+            self._db.executemany("DELETE FROM marks WHERE uid = ?", ([uid] for uid in uids))
 
     # Judgements.
 

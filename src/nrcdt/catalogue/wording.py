@@ -28,15 +28,7 @@ class Motion(NamedTuple):
 
 
 def motion(matrix: Array) -> Motion:
-    """Take a map apart.
-
-    Parameters
-    ----------
-    matrix : array of shape (2, 2) or (2, 3), of pixel coordinates, x right and y down
-
-    Returns
-    -------
-    Motion
+    """Take apart a map of pixel coordinates, x right and y down: an array of shape (2, 2) or (2, 3).
 
     Examples
     --------

@@ -4,7 +4,7 @@ A worker is ``python -m nrcdt.catalogue.workers``. It gets bytes on standard inp
 it is warm it can write no file and take no more than a fixed amount of memory, so that a picture that breaks a decoder
 breaks nothing else. The parent kills a worker that takes too long, and starts another.
 
-A message is the lengths of header and body, eight bytes each, then a header in JSON, then the body: raw bytes.
+A message is a header, a line of JSON that tells the length of the body, then the body: raw bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import math
 import os
 import signal
 import stat
-import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +23,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Timer
-from types import TracebackType
 from typing import IO, Any, Self
 
 import numpy as np
@@ -38,7 +36,6 @@ from .intake import Prepared, Settings, check_settings, prepare
 Message = tuple[dict[str, Any], bytes]
 Job = tuple[Any, bytes | Callable[[], bytes], Settings]
 
-LENGTHS = struct.Struct(">QQ")
 MAX_HEADER = 1_000_000
 MAX_ANSWER = 16_000_000
 MAX_ERROR = 1_000
@@ -81,8 +78,7 @@ class Workers:
             raise InputError("n", "be a positive number of processes", n, "Leave it out for all cores.")
         cores = os.cpu_count() or 1
         self.n = min(n or cores, MAX_PER_CORE * cores)
-        self.seconds = seconds
-        self.memory = memory
+        self.seconds, self.memory = seconds, memory
         self._lock = Lock()
         self._closed = False
         self._all: set[_Worker] = set()
@@ -93,7 +89,7 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *args: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -102,46 +98,33 @@ class Workers:
             self._closed = True
             for worker in self._all:
                 worker.kill()
-        while not self._idle.empty():
-            if (worker_or_none := self._idle.get()) is not None:
-                worker_or_none.dispose()
-        self._idle.put(None)
+        self._idle.put(None)  # for whoever waits
 
     def prepare(self, data: bytes, settings: Settings | None = None) -> Prepared:
         """Do what `nrcdt.catalogue.intake.prepare` does, in a worker; threads may call this at the same time.
 
-        Raises
-        ------
-        ValueError
-            If the picture cannot be used, or takes too much time or memory.
+        A picture that cannot be used, or takes too much time or memory, is a ValueError.
         """
         _check_bytes(len(data))
         settings = check_settings((settings or Settings())._asdict())
         worker = self._idle.get()
-        if worker is None:
+        if worker is None or self._closed:
             self._idle.put(None)
             raise RuntimeError("workers must be open; got closed ones. Use them inside their with block.")
         try:
             return worker.prepare(data, settings)
         finally:
-            self._idle.put(worker if worker.alive else self._replaced(worker))
+            self._idle.put(worker if worker.process.returncode is None else self._started(worker))
 
     def map(self, jobs: Iterable[Job]) -> Iterator[tuple[Any, Prepared | Exception]]:
         """Prepare many pictures, and yield (key, result) in the order in which they are done.
 
-        Parameters
-        ----------
-        jobs : iterable of (key, data, settings)
-            Data are bytes, or a function that returns them and is called just before. Jobs are taken from the iterable
-            as workers become free, at most two per worker ahead.
-
-        Yields
-        ------
-        key : as given
-        result : Prepared; or the ValueError of the picture, or the OSError or ValueError that reading its data raised
+        Jobs are (key, data, settings); data are bytes, or a function that returns them and is called just before. They
+        are taken as workers become free, at most two per worker ahead. A result is Prepared, or the ValueError of the
+        picture, or the OSError or ValueError that reading its data raised.
         """
         pool = ThreadPoolExecutor(self.n)
-        keys: dict[Future[Prepared], Any] = {}
+        keys: dict[Future[Prepared | Exception], Any] = {}
         waiting = iter(jobs)
         try:
             while True:
@@ -150,33 +133,25 @@ class Workers:
                 if not keys:
                     return
                 for future in wait(keys, return_when=FIRST_COMPLETED).done:
-                    yield keys.pop(future), _result(future)
+                    yield keys.pop(future), future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _one(self, data: bytes | Callable[[], bytes], settings: Settings) -> Prepared:
-        return self.prepare(data if isinstance(data, bytes) else data(), settings)
+    def _one(self, data: bytes | Callable[[], bytes], settings: Settings) -> Prepared | Exception:
+        try:
+            return self.prepare(data if isinstance(data, bytes) else data(), settings)
+        except (ValueError, OSError) as error:
+            return error
 
-    def _started(self) -> _Worker | None:
+    def _started(self, dead: _Worker | None = None) -> _Worker | None:
+        """Start a worker, in place of a dead one; none where all is closed."""
         with self._lock:
+            self._all -= {dead}
             if self._closed:
                 return None
             worker = _Worker(self.seconds, self.memory)
             self._all.add(worker)
             return worker
-
-    def _replaced(self, worker: _Worker) -> _Worker | None:
-        worker.dispose()
-        with self._lock:
-            self._all.discard(worker)
-        return self._started()
-
-
-def _result(future: Future[Prepared]) -> Prepared | Exception:
-    try:
-        return future.result()
-    except (ValueError, OSError) as error:
-        return error
 
 
 def read_bytes(path: Path) -> bytes:
@@ -187,37 +162,29 @@ def read_bytes(path: Path) -> bytes:
     >>> len(read_bytes(Path(__file__))) > 1000
     True
     """
-    # Without the flag, opening a pipe waits for somebody to write into it.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError("the file", "be a regular one", "a folder, a pipe or a device", "Copy its content to one.")
-        _check_bytes(status.st_size)
-        with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(MAX_BYTES + 1)
-    finally:
-        os.close(descriptor)
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError("the file", "be a regular one", "a folder, a pipe or a device", "Copy its content to one.")
+    _check_bytes(status.st_size)
+    # A pipe that has taken its place meanwhile would wait for somebody to write into it.
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        data = file.read(MAX_BYTES + 1) or b""
     _check_bytes(len(data))
     return data
 
 
 def _check_bytes(n_bytes: int) -> None:
     if not 0 < n_bytes <= MAX_BYTES:
-        raise InputError(
-            "the file", f"have 1 to {MAX_BYTES} bytes", n_bytes, "Copy it again, or save it with fewer pixels."
-        )
+        remedy = "Copy it again, or save it with fewer pixels."
+        raise InputError("the file", f"have 1 to {MAX_BYTES} bytes", n_bytes, remedy)
 
 
 class _Worker:
     """One process, and the talk with it."""
 
     def __init__(self, seconds: float, memory: int) -> None:
-        self.seconds = seconds
-        self.memory = memory
-        self.alive = True
-        self.ready = False
-        self.late = False
+        self.seconds, self.memory = seconds, memory
+        self.ready = self.late = False
         # -P: a folder of hostile files must not become the first place where modules are looked for.
         command = [sys.executable, "-P", "-m", "nrcdt.catalogue.workers", str(math.ceil(seconds)), str(memory)]
         # A session of its own: Ctrl-C is for the parent to handle.
@@ -227,36 +194,36 @@ class _Worker:
 
     def prepare(self, data: bytes, settings: Settings) -> Prepared:
         self._wait_until_ready()
-        answer = self._within(self.seconds, lambda: self._ask({"settings": settings._asdict()}, data))
+        answer = self._ask(self.seconds, {"settings": settings._asdict()}, data)
         if answer is None:
             raise self._failure()
         header, body = answer
-        if "error" in header:
-            raise _error_of(header["error"])
         try:
-            return unpack(header, body)
+            found = _error_of(header["error"]) if "error" in header else unpack(header, body)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             self.kill()
             raise _unreadable(f"an answer that makes no sense ({error})") from error
+        if isinstance(found, InputError):
+            raise found
+        return found
 
     def _wait_until_ready(self) -> None:
+        self.ready = self.ready or self._ask(START_SECONDS) is not None
         if not self.ready:
-            self.ready = self._within(START_SECONDS, lambda: _receive(self.process.stdout, MAX_ANSWER)) is not None
-        if not self.ready:
-            raise RuntimeError(
-                f"a worker must start; got exit code {self.process.returncode}. "
-                "Run python -m nrcdt.catalogue.workers to see why."
-            )
+            code, remedy = self.process.returncode, "Run python -m nrcdt.catalogue.workers to see why."
+            raise RuntimeError(f"a worker must start; got exit code {code}. {remedy}")
 
-    def _within(self, seconds: float, talk: Callable[[], Message | None]) -> Message | None:
-        """Talk with the process. None if it died or had to be killed; it is dead then, and after interruptions."""
+    def _ask(self, seconds: float, header: dict[str, Any] | None = None, body: bytes = b"") -> Message | None:
+        """Return the next answer, to a question if there is one; None from a process that died or had to be killed."""
         timer = Timer(seconds, self._be_late)
         timer.daemon = True
         timer.start()
         answer = None
         try:
             with contextlib.suppress(OSError, ValueError, TypeError, RecursionError):
-                answer = talk()
+                if header is not None:
+                    _send(self.process.stdin, header, body)
+                answer = _receive(self.process.stdout, MAX_ANSWER)
             if answer is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):  # the exit code says what was wrong
                     self.process.wait(1)
@@ -266,10 +233,6 @@ class _Worker:
             if answer is None or self.late:
                 self.kill()
         return answer
-
-    def _ask(self, header: dict[str, Any], body: bytes) -> Message | None:
-        _send(self.process.stdin, header, body)
-        return _receive(self.process.stdout, MAX_ANSWER)
 
     def _be_late(self) -> None:
         self.late = True
@@ -286,42 +249,24 @@ class _Worker:
         return _unreadable(f"a crash of its decoder (exit code {code})")
 
     def kill(self) -> None:
-        """End the process; whoever talks with it hears the end of its output."""
-        self.alive = False
-        self.process.kill()
-        self.process.wait()
-
-    def dispose(self) -> None:
-        """End the process and close the pipes, which nobody else must be using."""
-        self.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
+        """End the process and close the pipes; whoever talks with it hears the end of its output."""
+        with contextlib.suppress(OSError), self.process:
+            self.process.kill()
 
 
 def _unreadable(got: str) -> InputError:
     return InputError("the picture", "be readable", got, "Open it in another program and export it again.")
 
 
-def _told(error: ValueError) -> str | list[str]:
-    """Write an error as plain data: its kind and parts, or its words."""
-    if not isinstance(error, InputError):
-        return str(error)
-    return [type(error).__name__, str(error.where), error.rule, error.got, error.remedy]
-
-
-def _error_of(told: Any) -> ValueError:
+def _error_of(told: Any) -> InputError:
     """Read an error that a worker tells of, which is not believed to be as short as it should be."""
-    if not isinstance(told, list) or len(told) != 5:
-        return ValueError(str(told)[:MAX_ERROR])
     kind, *parts = (str(part)[:MAX_ERROR] for part in told)
     return (NoInkError if kind == NoInkError.__name__ else InputError)(*parts)
 
 
 def _send(pipe: IO[bytes] | None, header: dict[str, Any], body: bytes) -> None:
     assert pipe is not None
-    text = json.dumps(header).encode()
-    pipe.write(LENGTHS.pack(len(text), len(body)) + text)
+    pipe.write(json.dumps(header | {"n_bytes": len(body)}).encode() + b"\n")
     pipe.write(body)
     pipe.flush()
 
@@ -329,16 +274,15 @@ def _send(pipe: IO[bytes] | None, header: dict[str, Any], body: bytes) -> None:
 def _receive(pipe: IO[bytes] | None, max_body: int) -> Message | None:
     """Return the next message, or None where the pipe ends."""
     assert pipe is not None
-    lengths = pipe.read(LENGTHS.size)
-    if len(lengths) < LENGTHS.size:
+    line = pipe.readline(MAX_HEADER)
+    if not line.endswith(b"\n"):
         return None
-    header_length, body_length = LENGTHS.unpack(lengths)
-    if header_length > MAX_HEADER or body_length > max_body:
+    header = dict(json.loads(line))
+    n_bytes = header.pop("n_bytes", -1)
+    if not 0 <= n_bytes <= max_body:
         raise ValueError("a message must keep its bounds")
-    header, body = pipe.read(header_length), pipe.read(body_length)
-    if len(header) < header_length or len(body) < body_length:
-        return None
-    return dict(json.loads(header)), body
+    body = pipe.read(n_bytes)
+    return (header, body) if len(body) == n_bytes else None
 
 
 def pack(prepared: Prepared) -> Message:
@@ -400,9 +344,9 @@ def _answer(header: dict[str, Any], body: bytes) -> Message:
     except Exception as error:  # whatever a hostile picture leads to
         if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
             os._exit(OUT_OF_MEMORY)
-        if not isinstance(error, ValueError):
+        if not isinstance(error, InputError):
             error = _unreadable(f"{type(error).__name__}: {error}")
-        return {"error": _told(error)}, b""
+        return {"error": [type(error).__name__, *map(str, error.args)]}, b""
 
 
 def _warm_up() -> None:

@@ -240,9 +240,8 @@ def verify(catalogue: options.File) -> None:
     for fault in faults:
         complain(fault)
     if missing:
-        say(
-            f"{len(missing)} files that marks were read from are no longer there, such as {missing[0]}; marks are kept."
-        )
+        gone = f"{len(missing)} files that marks were read from are no longer there"
+        say(f"{gone}, such as {missing[0]}; marks are kept.")
     say(f"{n} marks checked, {len(faults)} faults")
     if faults:
         raise typer.Exit(SOME_FAILED)

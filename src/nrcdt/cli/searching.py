@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,9 +85,9 @@ def _show_hits(hits: Sequence[Hit], found: Any) -> None:
         say(f"  {step}")
     if found.confidence < DOUBTFUL:
         say(f"The ink was found with a confidence of {found.confidence:.2f} only: try --crop or --polarity.")
-    rows = [_cells(hit) for hit in hits]
-    if not rows:
+    if not hits:
         return
+    rows = [_cells(hit) for hit in hits]
     filled = [name for name in rows[0] if any(row[name] for row in rows)]
     shown = _fitting(filled, rows)
     table = Table(*(Column(name, overflow="fold", no_wrap=name in WHOLE) for name in shown))
@@ -108,20 +110,11 @@ def _fitting(names: list[str], rows: list[dict[str, str]]) -> list[str]:
 def _cells(hit: Hit) -> dict[str, str]:
     """Return a row of the table; columns that are empty throughout are left out."""
     mark, size = hit.mark, hit.mark.size_mm
-    cells = {
-        "rank": str(hit.rank),
-        "id": mark.uid[:8],
-        "name": mark.name,
-        "motif": mark.motif,
-        "date": mark.date,
-        "place": mark.place,
-    }
-    cells |= {"method": mark.method, "reference": mark.reference}
+    cells = {"rank": str(hit.rank), "id": mark.uid[:8]}
+    cells |= {name: getattr(mark, name) for name in ("name", "motif", "date", "place", "method", "reference")}
     cells["size, mm"] = f"{size[0]:.0f} x {size[1]:.0f}" if size else ""
-    return cells | {
-        "score": "" if hit.score is None else f"{hit.score:.2f}",
-        "overlap": "" if hit.overlap is None else f"{hit.overlap:.2f}",
-    }
+    measured = {"score": hit.score, "overlap": hit.overlap}
+    return cells | {name: "" if value is None else f"{value:.2f}" for name, value in measured.items()}
 
 
 def compare(
@@ -158,21 +151,16 @@ def cluster(
         check_output(out, ".csv", ".json")
         ids, found = clusters(Index(store), groups, reach)
         numbered = zip(found.tolist(), store.numbered(ids), strict=True)
-        rows = sorted(({"group": group} | about(mark) for group, mark in numbered), key=_by_group)
+        rows = [{"group": group} | about(mark) for group, mark in numbered]
+        rows.sort(key=itemgetter("group", "motif", "name"))
         _show_groups(rows)
         if out is not None:
             write_list(out, rows)
 
 
-def _by_group(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["group"], row["motif"], row["name"]
-
-
 def _show_groups(rows: list[dict[str, Any]]) -> None:
-    from itertools import groupby
-
     alone = 0
-    for group, members in groupby(rows, key=lambda row: row["group"]):
+    for group, members in groupby(rows, key=itemgetter("group")):
         named = [row["name"] + (f" ({row['motif']})" if row["motif"] else "") for row in members]
         if len(named) > 1:
             say(f"group {group}: {len(named)} marks: {', '.join(named[:8])}{', ...' if len(named) > 8 else ''}")
