@@ -18,7 +18,7 @@ from .errors import InputError, LocatedError, SampleError, Where
 from .kernels import kernel
 from .measures import Points, as_floats, check_size, float_type, floats
 
-__all__ = ["Array", "Levels", "Phi", "PhiValues", "PixelDensity", "Projection", "Slices", "StripDensity"]
+__all__ = ["Levels", "Phi", "PhiValues", "PixelDensity", "Projection", "Slices", "StripDensity"]
 
 Phi = Callable[[Array, Array], Array]
 

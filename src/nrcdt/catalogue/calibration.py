@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..slices import Array
+from ..arrays import Array
 from .model import Filter, Mark
 from .ranking import Hit, Search, query_of_mark
 from .store import Store

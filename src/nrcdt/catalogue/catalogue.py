@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import InputError
 from ..measures import positive_integer
-from ..slices import Array
 from . import calibration, ingest, workers
 from .importers import Entry, Problem, listed
 from .intake import Prepared, Settings

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.cluster import AgglomerativeClustering
 
+from ..arrays import Array
 from ..errors import InputError
-from ..slices import Array
 from .index import Index
 from .ranking import N_PAIRS
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
 from ..datasets import distorted, photograph
 from ..registration import warp
-from ..slices import Array
 from ..whole_files import write_whole
 from .calibration import in_collection
 from .intake import prepare

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Array
 from ..scales import BlockScales
-from ..slices import Array
 from .intake import PLAN
 from .model import Filter
 from .store import Store

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..aggregate import spectrum
+from ..arrays import Array
 from ..errors import InputError
 from ..files import read_picture
 from ..ink import Ink, NoInkError, find_ink
 from ..measures import pack
 from ..plan import Plan
 from ..rasters import averaged, box_around, check_polarity, ink_on_paper, reduced
-from ..slices import Array
 
 SIZE = 256
 # Large enough for a small mark on a large sheet.

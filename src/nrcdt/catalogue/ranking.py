@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
+from ..arrays import Array
 from ..distances import aligned
 from ..errors import InputError
 from ..registration import PreparedImage, Registration, prepare_image, register
-from ..slices import Array
 from .index import Index
 from .model import Filter, Mark
 from .recent import Recent

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import __version__
+from ..arrays import Array
 from ..errors import InputError
-from ..slices import Array
 from .database import Database, now
 from .intake import FIRST_PLAN, PLAN, SETTINGS
 from .model import COLUMNS, METADATA, VERDICTS, Filter, Mark, from_row, searched, to_row

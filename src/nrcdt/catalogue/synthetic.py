@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arrays import Array
 from ..datasets import academic, distorted, elastic, watermarks
-from ..slices import Array
 from ..whole_files import whole_file
 from .calibration import calibrate
 from .evaluation import photograph_of

@@ -82,9 +82,9 @@ def cut(measures: Sequence[Any], longest: Callable[[int], int]) -> Iterator[tupl
     Measures are alike where kernels treat them alike: images of one shape and dtype, clouds of one dimension and
     dtype with or without weights.
     """
-    start = 0
-    while start < len(measures):
-        n = longest(len(measures) - start)
+    start, n_measures = 0, len(measures)
+    while start < n_measures:
+        n = longest(n_measures - start)
         if not isinstance(measures, Images) and isinstance(first := measures[start], np.ndarray):
             n = min(n, max(1, STACK_BYTES // first.nbytes))
         some = measures[start : start + n]  # checked by now
