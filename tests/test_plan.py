@@ -2,6 +2,9 @@
 
 import dataclasses
 import pickle
+import subprocess
+import sys
+import tracemalloc
 from functools import partial
 
 import array_api_strict as xp
@@ -15,7 +18,7 @@ from nrcdt.aggregate import aggregate, find_aggregations, spectrum
 from nrcdt.directions import circle, fibonacci
 from nrcdt.errors import InputError, SampleError, Where
 from nrcdt.frames import mean_and_covariance, pull_back, whitening
-from nrcdt.measures import Cloud, cut, pack
+from nrcdt.measures import Cloud, batch_of_images, cut, pack
 from nrcdt.normalize import FlatSlice, normalize
 from nrcdt.plan import Block, Plan
 from nrcdt.scales import BlockScales
@@ -187,6 +190,39 @@ def test_runs_that_can_be_packed(rng):
     np.testing.assert_array_equal(points[1].points, clouds[1].points)
     images = [np.ones((2, 2)), np.ones((2, 2)), np.ones((2, 3)), np.ones((2, 3), np.uint8)]
     assert list(cut(images, lambda n: n)) == [(0, 2), (2, 3), (3, 4)]
+
+
+@pytest.mark.parametrize("form", ["clouds", "list of clouds", "weighted", "columns first", "every other pixel"])
+def test_packing_copies_little_at_a_time(rng, form):
+    clouds, wide = rng.random((60, 5000, 2)), rng.random((60, 100, 200))
+    space, batch = {
+        "clouds": ("euclidean", clouds),
+        "list of clouds": ("euclidean", [np.ones((3, 2)) * np.arange(3)[:, np.newaxis] ** [1, 2], *clouds]),
+        "weighted": ("circular", [(cloud, rng.random(5000)) for cloud in clouds]),
+        "columns first": ("image", np.asfortranarray(wide)),
+        "every other pixel": ("image", wide[:, :, ::2]),
+    }[form]
+    model = NRCDT(space, **SMALL).fit(batch)
+    model.transform(batch[:2])
+    tracemalloc.start()
+    model.transform(batch)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5e6
+
+
+def test_a_stack_is_copied_once_however_many_images_are_scaled(rng):
+    images = rng.random((5, 4, 4)) * np.array([1e-150, 1, 1e150, 1e-200, 1e200])[:, np.newaxis, np.newaxis]
+    before, batch = images.copy(), batch_of_images(images)
+    batch[0]
+    first = batch.stack
+    assert all(0 < image.max() < 1e100 for image in batch[:])
+    assert batch.stack is first
+    np.testing.assert_array_equal(images, before)
+    wrong = batch_of_images(np.zeros((1, 3, 3)))
+    for _ in range(2):
+        with pytest.raises(InputError, match="X.0. must have positive mass"):
+            wrong[:]
 
 
 def test_scales_are_the_same_bits_in_any_batches(rng):
