@@ -1,11 +1,12 @@
 """The plan: resolved once, hashable, picklable, a guard; and what comes after the quantiles, in any library."""
 
 import dataclasses
+import os
 import pickle
 import subprocess
 import sys
 import tracemalloc
-from functools import partial
+from functools import lru_cache, partial
 
 import array_api_strict as xp
 import numpy as np
@@ -17,6 +18,7 @@ from nrcdt import AGGREGATIONS, NORMALIZATIONS, NRCDT, SPACES, rcdt
 from nrcdt.aggregate import aggregate, find_aggregations, spectrum
 from nrcdt.directions import circle, fibonacci
 from nrcdt.errors import InputError, SampleError, Where
+from nrcdt.fingerprint import digest
 from nrcdt.frames import mean_and_covariance, pull_back, whitening
 from nrcdt.measures import Cloud, batch_of_images, cut, pack
 from nrcdt.normalize import FlatSlice, normalize
@@ -101,6 +103,65 @@ def test_every_field_is_guarded(field):
     assert dataclasses.replace(PLAN, **{field: other}).digest != PLAN.digest
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(PLAN, field, other)
+
+
+class Power:
+    __slots__ = ("power",)
+
+    def __init__(self, power):
+        self.power = power
+
+    def highest(self, quantiles):
+        return quantiles.max(axis=1) ** self.power
+
+    __call__ = highest
+
+
+def test_the_digest_knows_what_functions_work_with():
+    def keyword(factor):
+        return lambda quantiles, *, factor=factor: factor * quantiles.max(axis=1)
+
+    def again(quantiles, deep=True):
+        return again(quantiles, False) if deep else quantiles.max(axis=1)
+
+    pairs = [
+        (Power(1), Power(2)),
+        (Power(1).highest, Power(2).highest),
+        (keyword(1), keyword(2)),
+        (partial(np.maximum.reduce, axis=1), partial(np.minimum.reduce, axis=1)),
+        (lru_cache(highest), lru_cache(lowest)),
+        (eval("lambda quantiles: quantiles.max(axis=1)", {}), again),
+    ]
+    for first, second in pairs:
+        assert digest(first) != digest(second)
+    assert digest(Power(1).highest) == digest(Power(1).highest)
+    assert digest(object()) == digest(object())
+
+
+def test_the_digest_is_the_same_in_every_process():
+    code = "from nrcdt.fingerprint import digest; print(digest(lambda q: q in {'a', 'b', 'c', 'd', 'e'}))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in "123"
+    }
+    assert len(found) == 1
+
+
+def test_plans_do_not_care_how_settings_are_written():
+    first = Plan.resolve(n_radii=50, n_directions=8)
+    assert first == Plan.resolve(n_radii=np.uint8(50), n_directions=np.int64(8))
+    assert first == Plan.resolve(n_radii=50, directions=(circle(8).tolist(), [3] * 8))
+
+
+@pytest.mark.parametrize("space", ["image", "circular", (heights, np.ones(5))])
+def test_plans_keep_their_directions(space):
+    directions = circle(8) if isinstance(space, str) else np.arange(1.0, 4.0)
+    plan = Plan.resolve(space, dimension=2 if isinstance(space, str) else 0, directions=directions)
+    before = plan.directions.copy()
+    directions[:] = 7
+    np.testing.assert_array_equal(plan.directions, before)
 
 
 def test_other_processors_round_directions_otherwise():
@@ -221,7 +282,7 @@ def test_a_stack_is_copied_once_however_many_images_are_scaled(rng):
     np.testing.assert_array_equal(images, before)
     wrong = batch_of_images(np.zeros((1, 3, 3)))
     for _ in range(2):
-        with pytest.raises(InputError, match="X.0. must have positive mass"):
+        with pytest.raises(InputError, match=r"X\[0\] must have positive mass"):
             wrong[:]
 
 
@@ -237,6 +298,11 @@ def test_scales_are_the_same_bits_in_any_batches(rng):
     np.testing.assert_allclose(whole.scales_, squares, rtol=1e-12)
     again = pickle.loads(pickle.dumps(whole)).partial_fit(features)
     np.testing.assert_allclose(again.scales_, whole.scales_, rtol=1e-15)
+
+
+def test_features_whose_squares_overflow_are_refused():
+    with np.errstate(over="ignore"), pytest.raises(InputError, match=r"features of block 1 must have finite squares"):
+        BlockScales([1, 1]).partial_fit(np.array([[1.0, 1e200]]))
 
 
 def test_fitting_computes_no_more_than_it_must(rng, monkeypatch):
@@ -315,6 +381,11 @@ def test_functions_that_make_no_numbers_are_refused(rng):
 
     with pytest.raises(ValueError, match="what aggregate broken returns must be finite; got NaN"):
         NRCDT(aggregate=broken, **SMALL).fit(rng.random((2, 5, 5)))
+
+
+def test_features_are_no_view_of_quantiles(rng):
+    features = NRCDT(aggregate=lambda quantiles: quantiles[:, 0], **SMALL).fit_transform(rng.random((3, 5, 5)))
+    assert features.flags.writeable and features.base is None
 
 
 def test_weighted_directions_stay_weighted(rng):

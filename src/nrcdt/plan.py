@@ -93,7 +93,7 @@ class Plan:
         chosen, weights = resolve_directions(space, dimension, n_directions, directions)
         check_frame(frame, space)
         check_normalization(normalize)
-        strip_count((1, 1), n_radii)
+        n_strips = strip_count((1, 1), n_radii)
         levels = reference_levels(n_quantiles, reference, trim)
         if n_quantiles < 2 and normalize not in ("center", None):
             raise InputError("n_quantiles", "be at least 2 to have a spread", n_quantiles, "256 is a good start.")
@@ -107,7 +107,7 @@ class Plan:
             frame=frame,
             normalization=normalize,
             blocks=tuple([Block(one, frame) for one in aggregations]),
-            n_radii=n_radii,
+            n_radii=n_radii if isinstance(n_radii, str) else n_strips,
         )
         plan.block_sizes  # noqa: B018  a function that fails does so now
         return plan
@@ -235,7 +235,7 @@ def resolve_directions(space: Space, dimension: int, n_directions: int, given: A
         directions, weights = space.directions(n_directions, dimension), None
     else:
         directions, weights = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
-    directions = np.ascontiguousarray(as_floats(directions, "directions"), np.float64)
+    directions = np.array(as_floats(directions, "directions"), np.float64, order="C")  # a copy: plans do not change
     if directions.ndim == 0 or len(directions) == 0:
         raise InputError("directions", "be at least one", f"shape {directions.shape}", "One direction per row.")
     check_finite(directions, "directions")
