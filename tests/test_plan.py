@@ -300,8 +300,13 @@ def test_scales_are_the_same_bits_in_any_batches(rng):
     np.testing.assert_allclose(again.scales_, whole.scales_, rtol=1e-15)
 
 
+def test_no_aggregation_is_refused(rng):
+    with pytest.raises(InputError, match=r"aggregate must be one of max, .*; got \(\)"):
+        NRCDT(aggregate=(), **SMALL).fit(rng.random((2, 5, 5)))
+
+
 def test_features_whose_squares_overflow_are_refused():
-    with np.errstate(over="ignore"), pytest.raises(InputError, match=r"features of block 1 must have finite squares"):
+    with np.errstate(over="ignore"), pytest.raises(InputError, match="features of block 1 must have finite squares"):
         BlockScales([1, 1]).partial_fit(np.array([[1.0, 1e200]]))
 
 
@@ -385,7 +390,8 @@ def test_functions_that_make_no_numbers_are_refused(rng):
 
 def test_features_are_no_view_of_quantiles(rng):
     features = NRCDT(aggregate=lambda quantiles: quantiles[:, 0], **SMALL).fit_transform(rng.random((3, 5, 5)))
-    assert features.flags.writeable and features.base is None
+    assert features.flags.writeable
+    assert features.base is None
 
 
 def test_weighted_directions_stay_weighted(rng):

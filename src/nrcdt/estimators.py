@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .aggregate import find_aggregations
 from .arrays import Array
 from .errors import InputError
 from .inverse import inverse_rcdt
@@ -235,7 +237,7 @@ class NRCDT(Slicer):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the measures, resolve the settings, and learn the scales of a list of aggregations."""
-        measures, lock = self._fit_plan(X, self.aggregate), Lock()
+        measures, lock = self._fit_features(X), Lock()
         if not isinstance(self.aggregate, list):
             return self._keep(None)
         scales = BlockScales(self.plan_.block_sizes)
@@ -250,7 +252,7 @@ class NRCDT(Slicer):
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit to measures, and return their features, which are computed once."""
-        measures = self._fit_plan(X, self.aggregate)
+        measures = self._fit_features(X)
         if not isinstance(self.aggregate, list):
             return self._keep(None)._gather(measures, self.plan_.features)
         parts, scales = (
@@ -261,6 +263,11 @@ class NRCDT(Slicer):
             scales.partial_fit(part)
         self._keep(scales)
         return fill((scales.transform(parts.popleft()) for _ in range(len(parts))), measures)
+
+    def _fit_features(self, X: Any) -> Sequence[Any]:
+        if self.aggregate == ():  # which to a plan means quantiles alone
+            find_aggregations([()])
+        return self._fit_plan(X, self.aggregate)
 
     def _keep(self, scales: BlockScales | None) -> Self:
         self._scales, self.block_sizes_ = scales, list(self.plan_.block_sizes)
