@@ -143,6 +143,8 @@ def test_nothing_is_made_by_mistake(tmp_path):
             len(catalogue)
         with pytest.raises(ValueError, match=r"pictures must hold pictures that can be taken; got none in .*scans"):
             catalogue.add(scans)
+        with pytest.raises(ValueError, match=r"pictures must be paths, or a dict of .*; got ndarray without a name"):
+            catalogue.add(np.ones((9, 9)))
     assert not (tmp_path / "typo.db").exists()
 
 

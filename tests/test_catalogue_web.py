@@ -401,8 +401,8 @@ def test_ink_that_overlaps_is_the_same_mark(client, folder):
 
 @pytest.mark.parametrize("found", [True, False, None])
 def test_the_heading_is_the_verdict_and_nothing_else(client, copy, found, monkeypatch):
-    monkeypatch.setattr("nrcdt.catalogue.catalogue.in_collection", lambda *args, **more: found)
-    monkeypatch.setattr("nrcdt.catalogue.catalogue.verdict", lambda *args, **more: "It is <as> said here.")
+    monkeypatch.setattr("nrcdt.catalogue.calibration.in_collection", lambda *args, **more: found)
+    monkeypatch.setattr("nrcdt.catalogue.calibration.verdict", lambda *args, **more: "It is <as> said here.")
     text = send(client, copy, method="tracing").text
     verdict = re.search(r'<div class="verdict.*?</div>', text, re.DOTALL)[0]
     assert re.search(r"<h1>\s*It is &lt;as&gt; said here\.\s*</h1>", verdict)
@@ -412,8 +412,8 @@ def test_the_heading_is_the_verdict_and_nothing_else(client, copy, found, monkey
 
 @pytest.mark.parametrize("found", [True, False, None])
 def test_doubtful_ink_is_said_above_the_verdict(client, copy, workers, found, monkeypatch):
-    monkeypatch.setattr("nrcdt.catalogue.catalogue.in_collection", lambda *args, **more: found)
-    monkeypatch.setattr("nrcdt.catalogue.catalogue.verdict", lambda *args, **more: "It is said here.")
+    monkeypatch.setattr("nrcdt.catalogue.calibration.in_collection", lambda *args, **more: found)
+    monkeypatch.setattr("nrcdt.catalogue.calibration.verdict", lambda *args, **more: "It is said here.")
     assert "ink is doubtful" not in send(client, copy).text
     prepared = workers.prepare(copy, Settings(ink=False))._replace(confidence=0.29)
     monkeypatch.setattr(workers, "prepare", lambda data, settings: prepared)

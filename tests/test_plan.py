@@ -1,23 +1,29 @@
 """The plan: resolved once, hashable, picklable, a guard; and what comes after the quantiles, in any library."""
 
 import dataclasses
+import os
 import pickle
-from functools import partial
+import subprocess
+import sys
+import tracemalloc
+from functools import lru_cache, partial
 
 import array_api_strict as xp
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.exceptions import NotFittedError
 
 from conftest import cloud_of, uneven_directions
 from nrcdt import AGGREGATIONS, NORMALIZATIONS, NRCDT, SPACES, rcdt
 from nrcdt.aggregate import aggregate, find_aggregations, spectrum
 from nrcdt.directions import circle, fibonacci
 from nrcdt.errors import InputError, SampleError, Where
+from nrcdt.fingerprint import digest
 from nrcdt.frames import mean_and_covariance, pull_back, whitening
-from nrcdt.measures import Cloud, cut, pack
+from nrcdt.measures import Cloud, batch_of_images, cut, pack
 from nrcdt.normalize import FlatSlice, normalize
-from nrcdt.plan import Block, Plan
+from nrcdt.plan import NOTHING, Block, Plan
 from nrcdt.scales import BlockScales
 from nrcdt.spaces import manifold_space
 
@@ -56,7 +62,8 @@ OTHERS = {
     **{f"normalize {how}": {"normalize": how} for how in NORMALIZATIONS if how != "standardize"},
     "aggregate": {"aggregate": ["tv", "max"]},
     "one aggregation": {"aggregate": "max"},
-    "no aggregation": {"aggregate": ()},
+    "one in a list": {"aggregate": ["max"]},
+    "no aggregation": {"aggregate": NOTHING},
     "function": {"aggregate": highest},
     "another function": {"aggregate": lowest},
     "pair": {"aggregate": (np.abs, np.median)},
@@ -94,10 +101,70 @@ def test_every_field_is_guarded(field):
         "normalization": "median",
         "blocks": PLAN.blocks[:1],
         "n_radii": 17,
+        "scaled": False,
     }[field]
     assert dataclasses.replace(PLAN, **{field: other}).digest != PLAN.digest
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(PLAN, field, other)
+
+
+class Power:
+    __slots__ = ("power",)
+
+    def __init__(self, power):
+        self.power = power
+
+    def highest(self, quantiles):
+        return quantiles.max(axis=1) ** self.power
+
+    __call__ = highest
+
+
+def test_the_digest_knows_what_functions_work_with():
+    def keyword(factor):
+        return lambda quantiles, *, factor=factor: factor * quantiles.max(axis=1)
+
+    def again(quantiles, deep=True):
+        return again(quantiles, False) if deep else quantiles.max(axis=1)
+
+    pairs = [
+        (Power(1), Power(2)),
+        (Power(1).highest, Power(2).highest),
+        (keyword(1), keyword(2)),
+        (partial(np.maximum.reduce, axis=1), partial(np.minimum.reduce, axis=1)),
+        (lru_cache(highest), lru_cache(lowest)),
+        (eval("lambda quantiles: quantiles.max(axis=1)", {}), again),
+    ]
+    for first, second in pairs:
+        assert digest(first) != digest(second)
+    assert digest(Power(1).highest) == digest(Power(1).highest)
+    assert digest(object()) == digest(object())
+
+
+def test_the_digest_is_the_same_in_every_process():
+    code = "from nrcdt.fingerprint import digest; print(digest(lambda q: q in {'a', 'b', 'c', 'd', 'e'}))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in "123"
+    }
+    assert len(found) == 1
+
+
+def test_plans_do_not_care_how_settings_are_written():
+    first = Plan.resolve(n_radii=50, n_directions=8)
+    assert first == Plan.resolve(n_radii=np.uint8(50), n_directions=np.int64(8))
+    assert first == Plan.resolve(n_radii=50, directions=(circle(8).tolist(), [3] * 8))
+
+
+@pytest.mark.parametrize("space", ["image", "circular", (heights, np.ones(5))])
+def test_plans_keep_their_directions(space):
+    directions = circle(8) if isinstance(space, str) else np.arange(1.0, 4.0)
+    plan = Plan.resolve(space, dimension=2 if isinstance(space, str) else 0, directions=directions)
+    before = plan.directions.copy()
+    directions[:] = 7
+    np.testing.assert_array_equal(plan.directions, before)
 
 
 def test_other_processors_round_directions_otherwise():
@@ -189,6 +256,39 @@ def test_runs_that_can_be_packed(rng):
     assert list(cut(images, lambda n: n)) == [(0, 2), (2, 3), (3, 4)]
 
 
+@pytest.mark.parametrize("form", ["clouds", "list of clouds", "weighted", "columns first", "every other pixel"])
+def test_packing_copies_little_at_a_time(rng, form):
+    clouds, wide = rng.random((60, 5000, 2)), rng.random((60, 100, 200))
+    space, batch = {
+        "clouds": ("euclidean", clouds),
+        "list of clouds": ("euclidean", [np.ones((3, 2)) * np.arange(3)[:, np.newaxis] ** [1, 2], *clouds]),
+        "weighted": ("circular", [(cloud, rng.random(5000)) for cloud in clouds]),
+        "columns first": ("image", np.asfortranarray(wide)),
+        "every other pixel": ("image", wide[:, :, ::2]),
+    }[form]
+    model = NRCDT(space, **SMALL).fit(batch)
+    model.transform(batch[:2])
+    tracemalloc.start()
+    model.transform(batch)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5e6
+
+
+def test_a_stack_is_copied_once_however_many_images_are_scaled(rng):
+    images = rng.random((5, 4, 4)) * np.array([1e-150, 1, 1e150, 1e-200, 1e200])[:, np.newaxis, np.newaxis]
+    before, batch = images.copy(), batch_of_images(images)
+    batch[0]
+    first = batch.stack
+    assert all(0 < image.max() < 1e100 for image in batch[:])
+    assert batch.stack is first
+    np.testing.assert_array_equal(images, before)
+    wrong = batch_of_images(np.zeros((1, 3, 3)))
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"X\[0\] must have positive mass"):
+            wrong[:]
+
+
 def test_scales_are_the_same_bits_in_any_batches(rng):
     features = rng.normal(size=(50, 7)) * 10.0 ** rng.integers(-12, 12, (50, 1))
     whole = BlockScales([3, 4]).partial_fit(features)
@@ -201,6 +301,16 @@ def test_scales_are_the_same_bits_in_any_batches(rng):
     np.testing.assert_allclose(whole.scales_, squares, rtol=1e-12)
     again = pickle.loads(pickle.dumps(whole)).partial_fit(features)
     np.testing.assert_allclose(again.scales_, whole.scales_, rtol=1e-15)
+
+
+def test_no_aggregation_is_refused(rng):
+    with pytest.raises(InputError, match=r"aggregate must be one of max, .*; got \(\)"):
+        NRCDT(aggregate=(), **SMALL).fit(rng.random((2, 5, 5)))
+
+
+def test_features_whose_squares_overflow_are_refused():
+    with np.errstate(over="ignore"), pytest.raises(InputError, match="features of block 1 must have finite squares"):
+        BlockScales([1, 1]).partial_fit(np.array([[1.0, 1e200]]))
 
 
 def test_fitting_computes_no_more_than_it_must(rng, monkeypatch):
@@ -281,6 +391,12 @@ def test_functions_that_make_no_numbers_are_refused(rng):
         NRCDT(aggregate=broken, **SMALL).fit(rng.random((2, 5, 5)))
 
 
+def test_features_are_no_view_of_quantiles(rng):
+    features = NRCDT(aggregate=lambda quantiles: quantiles[:, 0], **SMALL).fit_transform(rng.random((3, 5, 5)))
+    assert features.flags.writeable
+    assert features.base is None
+
+
 def test_weighted_directions_stay_weighted(rng):
     directions, weights = uneven_directions()
     plan = Plan.resolve(directions=(directions, weights), aggregate="mean", n_quantiles=5)
@@ -299,3 +415,23 @@ def test_meshes_make_spaces_with_digests():
     spaces = [manifold_space(np.stack([s * x, y, 0 * x], axis=1), faces, 4) for s in (1, 1, 1.3)]
     digests = [Plan.resolve(space, dimension=4, **SMALL).digest for space in spaces]
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_half_a_fit_is_none(rng):
+    """A list that fails while its scales are learnt leaves no plan beside the scales of an earlier fit."""
+    clouds = [cloud_of(rng, 20), cloud_of(rng, 20), circle(24)]
+    centre = {"directions": np.array([[0.5, 0.0], [0.0, 0.0]]), "n_quantiles": 6}
+    model = NRCDT("circular", aggregate=["max", "mean"], **centre).fit(clouds[:2])
+    for fit in (model.fit, model.fit_transform):
+        with pytest.raises(FlatSlice, match=r"X\[2\] must have spread"):
+            fit(clouds)
+        with pytest.raises(NotFittedError):
+            model.transform(clouds[:2])
+
+
+def test_functions_make_as_many_features_of_every_sample(rng):
+    def ragged(quantiles):
+        return quantiles[:, 0, : 2 + (quantiles[0, 0, 0] > -1.5)]
+
+    with pytest.raises(ValueError, match="aggregate ragged must return as many features for every sample, 2; got 3"):
+        NRCDT(aggregate=ragged, **SMALL).fit_transform(np.eye(9)[np.newaxis])

@@ -351,7 +351,7 @@ def _collapse(aggregation: Aggregation, quantiles: Any, *rest: Array) -> Any:
             "Collapse axis 1 only, as lambda q: q.max(axis=1) does.",
         )
     check_finite(block, f"what aggregate {aggregation.name} returns")
-    return block.astype(quantiles.dtype, copy=False)
+    return block.astype(quantiles.dtype, copy=np.may_share_memory(block, quantiles))  # no view, which would keep them
 
 
 def _blame_writing(aggregation: Aggregation, quantiles: Array, rest: Sequence[Array], error: ValueError) -> None:

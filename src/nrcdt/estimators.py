@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Literal, Self
 
@@ -110,7 +112,7 @@ class RCDT(Slicer):
             raise InputError(
                 "inverse_transform",
                 "have space='image', normalize=None, frame='fixed' and trim=0",
-                f"space={self.space!r}, normalize={fitted['normalize']!r}, frame={fitted['frame']!r} and "
+                f"space={self.plan_.space.name!r}, normalize={fitted['normalize']!r}, frame={fitted['frame']!r} and "
                 f"trim={fitted['trim']!r}",
                 "Normalised or trimmed slices have lost their place.",
             )
@@ -236,7 +238,7 @@ class NRCDT(Slicer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the measures, resolve the settings, and learn the scales of a list of aggregations."""
         measures, lock = self._fit_plan(X, self.aggregate), Lock()
-        if not isinstance(self.aggregate, list):
+        if not self.plan_.scaled:
             return self._keep(None)
         scales = BlockScales(self.plan_.block_sizes)
 
@@ -245,22 +247,31 @@ class NRCDT(Slicer):
             with lock:
                 scales.partial_fit(features)
 
-        deque(walk(measures, self.plan_, learn, self.n_jobs), maxlen=0)
+        with self._learning():
+            deque(walk(measures, self.plan_, learn, self.n_jobs), maxlen=0)
         return self._keep(scales)
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit to measures, and return their features, which are computed once."""
         measures = self._fit_plan(X, self.aggregate)
-        if not isinstance(self.aggregate, list):
+        if not self.plan_.scaled:
             return self._keep(None)._gather(measures, self.plan_.features)
-        parts, scales = (
-            deque(walk(measures, self.plan_, self.plan_.features, self.n_jobs)),
-            BlockScales(self.plan_.block_sizes),
-        )
-        for part in parts:
-            scales.partial_fit(part)
+        scales = BlockScales(self.plan_.block_sizes)
+        with self._learning():
+            parts = deque(walk(measures, self.plan_, self.plan_.features, self.n_jobs))
+            for part in parts:
+                scales.partial_fit(part)
         self._keep(scales)
         return fill((scales.transform(parts.popleft()) for _ in range(len(parts))), measures)
+
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """Leave the estimator unfitted where learning fails: the new plan does not go with old scales."""
+        try:
+            yield
+        except BaseException:
+            del self.plan_
+            raise
 
     def _keep(self, scales: BlockScales | None) -> Self:
         self._scales, self.block_sizes_ = scales, list(self.plan_.block_sizes)

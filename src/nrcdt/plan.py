@@ -24,6 +24,8 @@ from .slices import Levels, PixelDensity, Slices
 from .spaces import Space, find_space
 from .spaces.image import strip_count
 
+NOTHING: Any = object()  # in place of aggregations
+
 
 class Block(NamedTuple):
     """Features of one aggregation, of slices in one frame."""
@@ -48,6 +50,7 @@ class Plan:
     normalization : one of `NORMALIZATIONS`
     blocks : what `features` puts side by side
     n_radii : strips across an image, or "auto"
+    scaled : whether blocks are to be divided by scales that are learnt
     """
 
     space: Space
@@ -58,6 +61,7 @@ class Plan:
     normalization: Normalization = "standardize"
     blocks: tuple[Block, ...] = ()
     n_radii: int | Literal["auto"] = "auto"
+    scaled: bool = False
 
     @classmethod
     def resolve(
@@ -71,7 +75,7 @@ class Plan:
         n_quantiles: int = 256,
         frame: str = "fixed",
         normalize: Any = "standardize",
-        aggregate: Any = (),
+        aggregate: Any = NOTHING,
         reference: Any = "uniform",
         trim: float = 0.0,
     ) -> Plan:
@@ -80,7 +84,7 @@ class Plan:
         Parameters
         ----------
         dimension : number of coordinates of the measures
-        aggregate : as for `NRCDT`; nothing for a plan that makes quantiles alone
+        aggregate : as for `NRCDT`; left out, for a plan that makes quantiles alone
         others : as for `NRCDT`
 
         Examples
@@ -93,11 +97,11 @@ class Plan:
         chosen, weights = resolve_directions(space, dimension, n_directions, directions)
         check_frame(frame, space)
         check_normalization(normalize)
-        strip_count((1, 1), n_radii)
+        n_strips = strip_count((1, 1), n_radii)
         levels = reference_levels(n_quantiles, reference, trim)
         if n_quantiles < 2 and normalize not in ("center", None):
             raise InputError("n_quantiles", "be at least 2 to have a spread", n_quantiles, "256 is a good start.")
-        aggregations = [] if aggregate == () else find_aggregations(aggregate)
+        aggregations = [] if aggregate is NOTHING else find_aggregations(aggregate)
         refuse_directions(aggregations, chosen, space, weights)
         plan = cls(
             space=space,
@@ -107,7 +111,8 @@ class Plan:
             frame=frame,
             normalization=normalize,
             blocks=tuple([Block(one, frame) for one in aggregations]),
-            n_radii=n_radii,
+            n_radii=n_radii if isinstance(n_radii, str) else n_strips,
+            scaled=isinstance(aggregate, list),
         )
         plan.block_sizes  # noqa: B018  a function that fails does so now
         return plan
@@ -179,6 +184,10 @@ class Plan:
             quantiles = self._extremes(batch, frame) if frame in self.fused else self._quantiles(batch, frame)
             found[frame] = iter(aggregate(quantiles, aggregations, self.direction_weights, self.directions))
         parts = [next(found[block.frame]) for block in self.blocks]
+        for (aggregation, _), size, part in zip(self.blocks, self.block_sizes, parts, strict=True):
+            if part.shape[1] != size:
+                rule = f"return as many features for every sample, {size}"
+                raise InputError(f"aggregate {aggregation.name}", rule, part.shape[1], "Count in levels, not in data.")
         return parts[0] if len(parts) == 1 else array_namespace(parts[0]).concat(parts, axis=1)
 
     def _quantiles(self, batch: Batch, frame: str) -> Any:
@@ -235,7 +244,7 @@ def resolve_directions(space: Space, dimension: int, n_directions: int, given: A
         directions, weights = space.directions(n_directions, dimension), None
     else:
         directions, weights = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
-    directions = np.ascontiguousarray(as_floats(directions, "directions"), np.float64)
+    directions = np.array(as_floats(directions, "directions"), np.float64, order="C")  # a copy: plans do not change
     if directions.ndim == 0 or len(directions) == 0:
         raise InputError("directions", "be at least one", f"shape {directions.shape}", "One direction per row.")
     check_finite(directions, "directions")

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .arrays import Array, like
+from .errors import InputError
 
 UNIT = 2**1074  # all floats are whole multiples of 1 / UNIT, so that sums in these units are exact
 
@@ -43,6 +44,11 @@ class BlockScales:
         """Count features of shape (n_samples, n_features)."""
         for k, block in enumerate(self._blocks(features)):
             means = np.mean(np.square(np.ascontiguousarray(block), dtype=np.float64), axis=1)
+            if not np.isfinite(means).all():
+                got = f"{np.abs(block).max():g}"
+                raise InputError(
+                    f"features of block {k}", "have finite squares to be scaled", got, "Choose other units."
+                )
             for numerator, denominator in map(float.as_integer_ratio, means.tolist()):
                 self._sums[k] += numerator * (UNIT // denominator)
         self.n_samples += len(features)

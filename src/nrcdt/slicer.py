@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .arrays import Array
 from .errors import InputError, Where
 from .measures import Batch, Images, as_floats, images_from_rows, is_rows, refuse_masked
-from .plan import Plan
+from .plan import NOTHING, Plan
 from .spaces import Space, find_space
 from .threads import thread_count
 from .transform import gather
@@ -82,7 +82,7 @@ class Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return rows.reshape(-1, *shape)
 
-    def _fit_plan(self, X: Any, aggregate: Any = ()) -> Sequence[Any]:
+    def _fit_plan(self, X: Any, aggregate: Any = NOTHING) -> Sequence[Any]:
         """Check measures and resolve the settings into `plan_`, which decides from now on; an iterator is read once."""
         space = find_space(self.space)
         thread_count(self.n_jobs, 1)
@@ -98,7 +98,7 @@ class Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fitted(self, X: Any) -> Sequence[Any]:
         """Check measures as `fit` saw them."""
         if "plan_" not in vars(self):
-            check_is_fitted(self)
+            check_is_fitted(self, "plan_")
         measures = self._measures(X, self.plan_.space, reset=False)
         dimension = self.plan_.space.dimension(measures[0])
         if dimension != self.dimension_:

@@ -251,7 +251,16 @@ def _items(pictures: Any, root: Path | str | None) -> Iterable[Entry | Problem]:
         return starmap(_given, pictures.items())
     if isinstance(pictures, (str, Path)):
         return listed(pictures, root)
-    return chain.from_iterable([one] if isinstance(one, (Entry, Problem)) else listed(one, root) for one in pictures)
+    return chain.from_iterable(_listed(one, root) for one in pictures)
+
+
+def _listed(one: Any, root: Path | str | None) -> Iterable[Entry | Problem]:
+    if isinstance(one, (Entry, Problem)):
+        return [one]
+    if not isinstance(one, (str, Path)):
+        got = f"{type(one).__name__} without a name"
+        raise InputError("pictures", "be paths, or a dict of pictures by their names", got, "Pass {name: picture}.")
+    return listed(one, root)
 
 
 def _given(name: str, picture: Any) -> Entry:

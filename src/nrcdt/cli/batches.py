@@ -215,4 +215,4 @@ class Work:
         import numpy as np
 
         rows = np.concatenate(self._rows)
-        return self._scales.transform(rows) if isinstance(self.aggregate, list) else rows
+        return self._scales.transform(rows) if self.plan and self.plan.scaled else rows

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from .images import Images, floats
 from .points import Cloud
 from .values import float_type
 
-STACK_BYTES = 2**18  # images that lie apart are copied into a stack of no more than this, which stays in the cache
+STACK_BYTES = 2**18  # measures that lie apart are copied into a pack of no more than this, which stays in the cache
 
 
 @dataclass(frozen=True)
@@ -80,19 +79,32 @@ def cut(measures: Sequence[Any], longest: Callable[[int], int]) -> Iterator[tupl
     """Yield the ends of runs of measures that can be packed, none longer than `longest` says of those that are left.
 
     Measures are alike where kernels treat them alike: images of one shape and dtype, clouds of one dimension and
-    dtype with or without weights.
+    dtype with or without weights. What has to be copied to be packed is packed a little at a time.
     """
     start, n_measures = 0, len(measures)
     while start < n_measures:
         n = longest(n_measures - start)
-        if not isinstance(measures, Images) and isinstance(first := measures[start], np.ndarray):
-            n = min(n, max(1, STACK_BYTES // first.nbytes))
+        if not (isinstance(measures, Images) and measures.stack.flags.c_contiguous):
+            n = min(n, max(1, STACK_BYTES // _size(measures[start])))
         some = measures[start : start + n]  # checked by now
-        if not isinstance(some, Images):
-            _, alike = next(groupby(map(_kind, some)))
-            n = len(list(alike))
+        n = len(some) if isinstance(some, Images) else _run(some)
         yield start, start + n
         start += n
+
+
+def _run(measures: Sequence[Any]) -> int:
+    """Return how many measures from the first one on are alike, and small enough to be packed together."""
+    kind, n_bytes = _kind(measures[0]), 0
+    for n, measure in enumerate(measures):
+        n_bytes += _size(measure)
+        if n and (n_bytes > STACK_BYTES or _kind(measure) != kind):
+            return n
+    return len(measures)
+
+
+def _size(measure: Any) -> int:
+    """Return the size of a measure in bytes, without its weights."""
+    return int(measure.nbytes if isinstance(measure, np.ndarray) else measure.points.nbytes)
 
 
 def _kind(measure: Any) -> tuple[Any, ...]:

@@ -138,7 +138,7 @@ class Images(Sequence[Array]):
     """
 
     def __init__(self, stack: Array, n_checked: int = 0) -> None:
-        self.stack, self._n_checked = stack, n_checked
+        self.stack, self._n_checked, self._copied = stack, n_checked, False
 
     @property
     def dtype(self) -> Any:
@@ -160,18 +160,17 @@ class Images(Sequence[Array]):
 
     def _check(self, stop: int) -> None:
         """Check the images before one, all at once where nothing is wrong with them."""
-        start, self._n_checked = self._n_checked, stop
+        start = self._n_checked
         usual = np.zeros(stop - start, bool)
         if self.dtype in RANK_TOLERANCE:
             highest = _last(self.stack[start:stop], (1, 2)).astype(np.float64)
             usual = (highest > SMALLEST) & (highest < LARGEST)
-            if usual.all():
-                return
         for i in start + np.flatnonzero(~usual):
             image = _check_compact(self.stack[i], Where("X", int(i)))
             if image.dtype in RANK_TOLERANCE:  # brought to a size that can be computed with
-                self.stack = self.stack.copy()
+                self.stack, self._copied = self.stack if self._copied else self.stack.copy(), True
                 self.stack[i] = image
+        self._n_checked = stop
 
 
 def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Images | Checked:
