@@ -152,3 +152,8 @@ def test_nothing_is_made_by_mistake(tmp_path):
 def test_the_package_is_light():
     code = "import sys, nrcdt.catalogue; print({'numpy', 'sqlite3', 'scipy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+def test_a_picture_that_is_not_there_is_named(catalogue):
+    with pytest.raises(ValueError, match=r"the picture must exist; got nothing\.png\. Check the spelling"):
+        catalogue.query("nothing.png")

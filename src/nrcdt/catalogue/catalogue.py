@@ -273,6 +273,8 @@ def _bytes_of(picture: Any) -> bytes:
     if isinstance(picture, bytes):
         return picture
     if isinstance(picture, (str, Path)):
+        if not Path(picture).exists():
+            raise InputError("the picture", "exist", picture, "Check the spelling.")
         return workers.read_bytes(Path(picture))
     levels = np.asarray(picture)
     if levels.ndim == 2 and levels.dtype not in (np.uint8, np.uint16) and levels.size and np.isfinite(levels).all():
