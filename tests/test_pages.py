@@ -50,6 +50,7 @@ def test_pictures_become_addresses():
 
 
 def test_a_bar_says_what_is_done(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")  # on a dumb terminal, as pages of the documentation ask for, no bar moves
     console = Console(file=io.StringIO(), force_terminal=True, width=80)
     monkeypatch.setattr(on_terminal, "ERRORS", console)
     with on_terminal.progress_bar("first", 4) as bar:
