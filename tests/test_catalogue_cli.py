@@ -51,6 +51,7 @@ def test_adding_again_changes_nothing(path, folder):
     assert "0 added, 0 replaced, 24 unchanged, 1 failed" in result.output
 
 
+@pytest.mark.slow
 def test_a_query_finds_the_mark_and_says_so(path, tmp_path):
     name, image = PAIRS[0]
     copy = distorted(image[np.newaxis], 1, random_state=5, shift=(-3, 3))[0][0]
@@ -117,6 +118,7 @@ def test_comparing_tells_the_map(path, tmp_path):
         assert np.asarray(picture).min() < 60
 
 
+@pytest.mark.slow
 def test_the_other_commands(path, tmp_path):
     assert re.search(r"marks +24\n", run("stats", path).output)
     assert "24 marks checked, 0 faults" in run("verify", path).output
@@ -163,6 +165,7 @@ def test_following_verify_mends_the_catalogue(path, tmp_path):
             np.testing.assert_allclose(catalogue.vector(mark.uid), before.vector(mark.uid), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_features_computed_again_are_calibrated_again(path, tmp_path):
     copy = tmp_path / "copy.db"
     run("backup", path, copy)

@@ -236,6 +236,7 @@ def test_no_ink_is_refused(ink):
         cut_mark(ink)
 
 
+@pytest.mark.slow
 def test_workers_do_what_the_function_does(workers, drawings):
     for settings in (CLEAN, Settings(crop=(3, 4, 250, 251), erase=((9, 9, 3),))):
         assert same(workers.prepare(drawings[0], settings), prepare(drawings[0], settings))

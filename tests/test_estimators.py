@@ -512,6 +512,7 @@ def test_phi_without_a_value_names_the_sample(rng, n_jobs, monkeypatch):
         nrcdt(clouds, (phi, circle(8)), n_jobs=n_jobs)
 
 
+@pytest.mark.slow
 def test_threads_keep_the_order(rng, monkeypatch):
     """Also where one chunk takes long. The first of several bad samples is named, and later ones are not begun."""
     monkeypatch.setattr("nrcdt.transform.CHUNK_BYTES", 1)
@@ -532,6 +533,7 @@ def test_threads_keep_the_order(rng, monkeypatch):
     assert len(begun) < 300
 
 
+@pytest.mark.slow
 def test_after_an_error_nothing_more_is_begun():
     """Also where the item that failed is not the oldest one under way."""
     begun = []

@@ -84,10 +84,10 @@ def cut(measures: Sequence[Any], longest: Callable[[int], int]) -> Iterator[tupl
     start, n_measures = 0, len(measures)
     while start < n_measures:
         n = longest(n_measures - start)
-        if not (isinstance(measures, Images) and measures.stack.flags.c_contiguous):
+        if n > 1 and not (isinstance(measures, Images) and measures.stack.flags.c_contiguous):
             n = min(n, max(1, STACK_BYTES // _size(measures[start])))
         some = measures[start : start + n]  # checked by now
-        n = len(some) if isinstance(some, Images) else _run(some)
+        n = n if n == 1 or isinstance(some, Images) else _run(some)
         yield start, start + n
         start += n
 
