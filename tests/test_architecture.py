@@ -20,7 +20,7 @@ FLOORS = [
     {"alignment", "spaces"},
     {"quantiles", "normalize", "aggregate"},
     {"plan"},
-    {"transform", "inverse"},
+    {"transform", "inverse", "generalized_radon"},
     {"slicer"},
     {"estimators", "groups", "classifiers"},
     {"conversions", "distances", "files", "signed", "tables", "plot"},

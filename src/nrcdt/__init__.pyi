@@ -23,6 +23,7 @@ from .estimators import NRCDT as NRCDT
 from .estimators import RCDT as RCDT
 from .estimators import nrcdt as nrcdt
 from .estimators import rcdt as rcdt
+from .generalized_radon import GeneralizedRadon as GeneralizedRadon
 from .groups import invariance as invariance
 from .inverse import inverse_rcdt as inverse_rcdt
 from .normalize import NORMALIZATIONS as NORMALIZATIONS

@@ -15,7 +15,7 @@ import numpy as np
 
 from .arrays import Array
 from .errors import InputError, LocatedError, SampleError, Where
-from .kernels import kernel
+from .kernels import kernel, kernels_for
 from .measures import Points, as_floats, check_size, float_type, floats
 
 __all__ = ["Levels", "Phi", "PhiValues", "PixelDensity", "Projection", "Slices", "StripDensity"]
@@ -46,6 +46,18 @@ class Extremes(NamedTuple):
     bounds: Array
     means: Array
     variances: Array
+
+
+class Atoms(NamedTuple):
+    """The slices of one measure as points of the line with masses; densities have theirs in the middles of strips.
+
+    Attributes
+    ----------
+    values, masses : arrays of shape (n_directions, n_atoms); the masses of every row sum to one
+    """
+
+    values: Array
+    masses: Array
 
 
 @dataclass(frozen=True)
@@ -90,6 +102,14 @@ class PixelDensity:
             fuse(image, seen, *settings, means[i], variances[i], out[i])
         return Extremes(out, means, variances)
 
+    def atoms(self) -> Iterator[Atoms]:
+        """Yield the slices of every image as the masses of strips."""
+        for image, seen in zip(self.images, one_per_sample(self.directions, len(self.images)), strict=True):
+            every = np.concatenate([seen, -seen]) if self.mirrored else np.ascontiguousarray(seen)
+            masses = np.empty((len(every), self.n_strips))
+            kernels_for(image).strip_sums(floats(image), every, self.pixel, False, masses)
+            yield _in_strips(masses, -1.0, 1.0)
+
     def _seen(self, levels: Levels) -> tuple[Array, int]:
         """Return the directions that a kernel has to look at, and their number with the mirror images."""
         n_directions = self.directions.shape[1] * (1 + self.mirrored)
@@ -133,6 +153,12 @@ class StripDensity:
                 invert(masses, *settings, row)
         return out
 
+    def atoms(self) -> Iterator[Atoms]:
+        """Yield the slices of every sample as the masses of strips."""
+        for masses in self.masses:
+            every = np.concatenate([masses, masses[:, ::-1]]) if self.mirrored else masses
+            yield _in_strips(every, self.lower, self.upper)
+
 
 @dataclass(frozen=True)
 class Projection:
@@ -159,6 +185,11 @@ class Projection:
             invert(np.ascontiguousarray(points.T), seen, _wide(weights), levels.values, out[i])
         return out
 
+    def atoms(self) -> Iterator[Atoms]:
+        """Yield the slices of every cloud."""
+        for cloud, seen in zip(self.clouds, one_per_sample(self.directions, len(self.clouds)), strict=True):
+            yield _with_masses(seen @ cloud.points.T, cloud.weights)
+
 
 @dataclass(frozen=True)
 class PhiValues:
@@ -182,23 +213,49 @@ class PhiValues:
         out = np.empty((len(self.clouds), self.directions.shape[1], len(levels.values)), dtype)
         invert = kernel(self.kind, "quantiles", self.clouds.points)
         for i, seen in enumerate(one_per_sample(self.directions, len(out))):
-            points, weights = self.clouds[i]
-            try:
-                values = _checked_values(self.phi(points, seen), (len(seen), len(points)), dtype)
-            except LocatedError as error:
-                raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
-            except ValueError as error:
-                raise SampleError(Where("X", i), str(error)) from error
-            invert(values, _wide(weights), levels.values, out[i])
+            invert(self._values(i, seen), _wide(self.clouds[i].weights), levels.values, out[i])
         return out
+
+    def atoms(self) -> Iterator[Atoms]:
+        """Yield the slices of every cloud."""
+        for i, seen in enumerate(one_per_sample(self.directions, len(self.clouds))):
+            yield _with_masses(self._values(i, seen), self.clouds[i].weights)
+
+    def _values(self, i: int, directions: Array) -> Array:
+        """Return what phi makes of cloud i, of shape (n_directions, n_points)."""
+        points = self.clouds[i].points
+        try:
+            return _checked_values(self.phi(points, directions), (len(directions), len(points)), points.dtype)
+        except LocatedError as error:
+            raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
+        except ValueError as error:
+            raise SampleError(Where("X", i), str(error)) from error
 
 
 Slices = PixelDensity | StripDensity | Projection | PhiValues
 
 
+def point_slices(clouds: Points, directions: Array, phi: Phi | None) -> Projection | PhiValues:
+    """Cut points along directions by a function phi; left out, by inner products."""
+    return Projection(clouds, directions) if phi is None else PhiValues(clouds, directions, phi)
+
+
 def one_per_sample(directions: Array, n_samples: int) -> Iterator[Array]:
     """Return the directions of every sample, one after the other; one set may serve all."""
     return iter(directions) if len(directions) == n_samples else iter([directions[0]] * n_samples)
+
+
+def _in_strips(masses: Array, lower: float, upper: float) -> Atoms:
+    """Return the masses of strips in their middles, divided by the mass of each slice."""
+    n_strips = masses.shape[1]
+    middles = lower + (np.arange(n_strips) + 0.5) * (upper - lower) / n_strips
+    return Atoms(np.broadcast_to(middles, masses.shape), masses / masses.sum(axis=1, keepdims=True))
+
+
+def _with_masses(values: Array, weights: Array | None) -> Atoms:
+    """Return points with the masses that belong to their weights, the same in every slice."""
+    masses = np.full(values.shape[1], 1 / values.shape[1]) if weights is None else _wide(weights)
+    return Atoms(values, np.broadcast_to(masses / masses.sum(), values.shape))
 
 
 def _wide(weights: Array | None) -> Array:

@@ -67,9 +67,14 @@ def radon(
 
 
 def back_projection(
-    sinogram: Any, shape: tuple[int, int], directions: Array | None = None, *, lines: bool = False
+    sinogram: Any,
+    shape: tuple[int, int],
+    directions: Array | None = None,
+    *,
+    lines: bool = False,
+    average: bool = False,
 ) -> Array:
-    """Adjoint of `radon`: the sum of g times the back projection equals the sum of the radon transform times g.
+    """Adjoint of `radon`: the sum of f times the back projection equals the sum of the radon transform of f times g.
 
     Parameters
     ----------
@@ -77,6 +82,13 @@ def back_projection(
     shape : (height, width) of the image that comes out
     directions : array of shape (n_directions, 2); equispaced on the circle if left out
     lines : as in `radon`
+    average : bool
+        Divide by the number of directions, as the paper's R* does: each pixel gets the average over the directions of
+        what its shadow meets.
+
+    See Also
+    --------
+    nrcdt.GeneralizedRadon.back_projection : R* at points, for every space and for functions g.
 
     Examples
     --------
@@ -95,7 +107,7 @@ def back_projection(
     shape = check_shape(shape, "shape")
     out = np.empty(shape)
     kernels_for(out).back_project(np.ascontiguousarray(sinogram, np.float64), unit, pixel_side(shape), lines, out)
-    return np.asarray(out, dtype=sinogram.dtype)
+    return np.asarray(out / len(unit) if average else out, dtype=sinogram.dtype)
 
 
 def filtered_back_projection(sinogram: Array, shape: tuple[int, int], directions: Array, weights: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..measures import Batch, Cloud, Points
-from ..slices import Phi, PhiValues, PixelDensity, Projection, Slices, StripDensity
+from ..slices import Phi, PixelDensity, Slices, StripDensity, point_slices
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,7 @@ class Space:
         if self.densities is not None:
             return self.densities(batch, directions, n_radii, mirrored)
         clouds, directions = self._placed(batch, directions)
-        if self.phi is None:
-            return Projection(clouds, directions)
-        return PhiValues(clouds, directions, self.phi)
+        return point_slices(clouds, directions, self.phi)
 
     def _placed(self, batch: Any, directions: Array) -> tuple[Points, Array]:
         if self.place is None:
