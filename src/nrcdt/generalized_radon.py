@@ -153,7 +153,8 @@ class GeneralizedRadon:
         """Check points to project back on; pictures and signals have theirs in the plane and on the line."""
         if self.space.densities is None:
             try:
-                return Cloud(self.space.check([points])[0].points, None)
+                bare = points[0] if isinstance(points, tuple) else points  # points without weight count as well
+                return Cloud(self.space.check([bare])[0].points, None)
             except LocatedError as error:
                 raise error.about(argument="points", sample=None) from error
         array = as_floats(points, "points")
