@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import entropy
+from sklearn.cluster import KMeans
 from sklearn.metrics import mutual_info_score, rand_score
 
+from nrcdt.paper import clustering
 from nrcdt.paper.clustering import k_means, variation_of_information
 
 LOG2, LOG3 = np.log(2), np.log(3)
@@ -96,3 +98,37 @@ def test_plain_starts_once_and_greedy_keeps_the_best_of_ten(rng):
     plain = [cost(False, seed) for seed in range(12)]
     assert np.ptp(plain) > 0
     assert cost(True, 0) < np.median(plain)
+
+
+def test_plain_starts_get_stuck_where_greedy_ones_do_not():
+    """Plain k-means++ draws one candidate for each centre; trying several first, or starting again, finds far more."""
+    middles = np.array([[0.0, 0], [4, 0], [0, 4], [4, 4], [8, 2], [8, 8]])
+    points = (middles[:, np.newaxis] + np.random.default_rng(0).normal(size=(6, 20, 2)) * 0.7).reshape(-1, 2)
+    best = min(k_means(points, 6, seed, greedy=True).inertia_ for seed in range(5)) * 1.001
+    plain = np.mean([k_means(points, 6, seed).inertia_ < best for seed in range(200)])
+    greedy = np.mean([k_means(points, 6, seed, greedy=True).inertia_ < best for seed in range(20)])
+    one_greedy_start = [KMeans(6, init="k-means++", n_init=1, random_state=seed).fit(points) for seed in range(200)]
+    tried_several = np.mean([model.inertia_ < best for model in one_greedy_start])
+    assert greedy == 1
+    assert plain < tried_several - 0.15
+
+
+def test_plain_starts_are_drawn_in_proportion_to_squared_distances(monkeypatch):
+    """Two points together, one at 1, one at 3: after the first centre at 0, the second is at 3 in 9 of 10 draws."""
+    points = np.array([[0.0], [0.0], [1.0], [3.0]])
+    starts = []
+
+    class Stopped(Exception):
+        pass
+
+    def stop(k, *, init, **_):
+        starts.append(init.ravel())
+        raise Stopped
+
+    monkeypatch.setattr(clustering, "KMeans", stop)
+    for seed in range(2000):
+        with pytest.raises(Stopped):
+            k_means(points, 2, seed)
+    second = [second for first, second in starts if first == 0]
+    assert len(second) == pytest.approx(1000, abs=100)
+    assert np.mean(np.equal(second, 3)) == pytest.approx(0.9, abs=0.03)

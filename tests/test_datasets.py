@@ -313,6 +313,23 @@ def test_random_affine_3d_keeps_its_ranges():
         assert np.all((tangents >= np.tan(np.radians(20))) & (tangents <= np.tan(np.radians(30))))
 
 
+def test_default_ranges_of_maps_of_space_are_the_papers():
+    """Scales in [0.5, 1], shears in [-15, 15] degrees, shifts in [-25, 25]: all of them, and nothing beyond."""
+    rng = np.random.default_rng(0)
+    draws = [random_affine_3d(rng) for _ in range(2000)]
+    triangles = np.stack([np.linalg.qr(matrix)[1] for matrix, _ in draws])
+    scales = np.abs(np.diagonal(triangles, axis1=1, axis2=2))
+    slants = triangles / np.diagonal(triangles, axis1=1, axis2=2)[:, np.newaxis, :]
+    shears = np.degrees(np.arctan(slants[:, *np.triu_indices(3, 1)]))
+    signs = np.sign(np.diagonal(triangles, axis1=1, axis2=2))
+    shears *= (signs[:, :, np.newaxis] * signs[:, np.newaxis, :])[:, *np.triu_indices(3, 1)]
+    for found, low, high in ((scales, 0.5, 1), (shears, -15, 15), (np.stack([shift for _, shift in draws]), -25, 25)):
+        slack = (high - low) / 200
+        assert low <= found.min() + 1e-9 < low + slack
+        assert high - slack < found.max() - 1e-9 <= high
+        np.testing.assert_allclose(np.median(found, axis=0), (low + high) / 2, atol=8 * slack)
+
+
 def test_distorted_clouds_are_affine_copies(rng):
     clouds = [rng.normal(size=(20, 3)), rng.normal(size=(15, 3))]
     samples, labels = distorted_clouds(clouds, 2, random_state=4)

@@ -161,6 +161,7 @@ def test_stored_spaces_promise_the_same():
 def test_pairs_promise_only_what_is_known():
     assert invariance(aggregate=(np.abs, np.max)) == "affine maps"
     assert invariance(aggregate=(np.abs, np.mean)) == "similarities"
+    assert invariance(aggregate=(np.abs, np.median)) == "similarities"  # how many directions have a value counts
     assert invariance(aggregate=lambda quantiles: quantiles[:, 0]) == "similarities"
     promised = Aggregation("highest", lambda q, w, d: q.max(axis=1), exchange=True)
     assert invariance(aggregate=promised) == "affine maps"

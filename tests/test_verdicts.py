@@ -18,8 +18,9 @@ from nrcdt.paper.cells import (
     share_held,
     wanted_share_holds,
 )
+from nrcdt.paper.summaries import run_outcome
 from nrcdt.paper.tables import TABLES, Number
-from nrcdt.paper.verdicts import LAST_DIGIT, N_SPLITS, judge, tolerance
+from nrcdt.paper.verdicts import LAST_DIGIT, N_SPLITS, holds_by_median, judge, tolerance
 
 
 def verdict_on(printed, measured, **settings):
@@ -135,3 +136,21 @@ def test_cells_that_hold_by_the_error_over_splits_are_counted():
 @pytest.mark.parametrize(("n_held", "n_not_held", "enough"), [(19, 1, True), (18, 1, False), (0, 0, True)])
 def test_nineteen_of_twenty_must_hold(n_held, n_not_held, enough):
     assert wanted_share_holds([cell(HELD, 16)] * n_held + [cell(NOT_HELD, 16)] * n_not_held) is enough
+
+
+@pytest.mark.parametrize(
+    ("row", "printed", "held"),
+    [
+        ("RI train", 0.8, True),
+        ("RI test", 0.80009, True),
+        ("RI test", 0.81, False),
+        ("VI test", 0.81, True),
+        ("VI train", 0.79, False),
+    ],
+)
+def test_clusterings_are_compared_with_the_median_as_well(row, printed, held):
+    one = Cell(row, "max", printed, 0.8, 0.1, 20, HELD, 64, low=0.5, high=0.9)
+    assert holds_by_median(one) is held
+    outcome = run_outcome([one, cell(HELD, 16)])
+    assert outcome.endswith(f"Of 1 k-means cells, {int(held)} would hold by the median of our runs.")
+    assert "k-means" not in run_outcome([cell(HELD, 16)])

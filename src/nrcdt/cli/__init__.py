@@ -244,7 +244,7 @@ def paper(
 
     Writes TABLE.json, pictures and report.html.
 
-    Exit code: 0 the numbers hold, 1 too few of them or a table failed, 2 nothing was run.
+    Exit code: 0 the numbers hold, 1 too few of them or a table failed, 2 nothing was run, or no number decides.
     """
     with one_red_line():
         from ..paper.cache import default_folder
@@ -303,7 +303,9 @@ def _run_tables(tables: list[Any], settings: Any, names: list[str]) -> int:
     say(f"Features are kept in {settings.cache} for the next run; delete that folder whenever you like.")
     if all(cell.verdict == NOT_RUN for cell in cells):
         return NOTHING_WRITTEN
-    return 0 if wanted_share_holds(cells) and not any(result.failed for result in results) else SOME_FAILED
+    if not wanted_share_holds(cells) or any(result.failed for result in results):
+        return SOME_FAILED
+    return NOTHING_WRITTEN if share is None else 0
 
 
 def _benchmark_script() -> Path:

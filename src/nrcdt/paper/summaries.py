@@ -25,6 +25,7 @@ from .cells import (
     held_by_splits,
     wanted_share_holds,
 )
+from .verdicts import holds_by_median
 
 DASH, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"
 NOT_PRINTED = "not in the paper"
@@ -70,7 +71,16 @@ def run_outcome(cells: list[Cell]) -> str:
         f"The reproduction {success}: of the {len(deciding)} cells that decide (features of this package, at least "
         f"{WANTED_DIRECTIONS} directions), {n_held} hold, or {n_held / len(deciding):.1%}; {WANTED_SHARE:.0%} are "
         f"wanted. By the error over splits alone, which leaves out the chance in which samples were drawn, "
-        f"{held_by_splits(cells)} of them would hold."
+        f"{held_by_splits(cells)} of them would hold.{_by_the_median(deciding)}"
+    )
+
+
+def _by_the_median(deciding: list[Cell]) -> str:
+    """Say how many clusterings hold by the median of the runs; nothing where nothing was clustered."""
+    clusterings = [cell for cell in deciding if cell.low is not None]
+    n_held = sum(map(holds_by_median, clusterings))
+    return (
+        f" Of {len(clusterings)} k-means cells, {n_held} would hold by the median of our runs." if clusterings else ""
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .cells import AGREES, DIFFERS, HELD, NOT_HELD, Measurement
+from .cells import AGREES, DIFFERS, HELD, NOT_HELD, Cell, Measurement
 from .tables import Number
 
 N_SPLITS = 20
@@ -30,6 +30,19 @@ def judge(
     if baseline:
         return AGREES if low <= printed.value <= high else DIFFERS
     return NOT_HELD if (printed.value < low if smaller_is_better else printed.value > high) else HELD
+
+
+def holds_by_median(cell: Cell) -> bool:
+    """Tell whether a printed score of k-means is no better than the median of our runs, whatever the best of them is.
+
+    Examples
+    --------
+    >>> [holds_by_median(Cell("VI train", "max", printed, 0.5, low=0.1, high=0.9)) for printed in (0.4, 0.6)]
+    [False, True]
+    """
+    median = Measurement(cell.measured or 0.0)
+    falling = cell.row.startswith("VI")
+    return judge(Number(cell.printed or 0.0), median, LAST_DIGIT, baseline=False, smaller_is_better=falling) == HELD
 
 
 def tolerance(printed: Number, measured: Measurement, n_printed: int, *, samples: bool = True) -> float:
