@@ -134,6 +134,12 @@ def test_a_point_far_away_counts_however_light(rng):
         assert sliced_wasserstein([x], [y], "euclidean")[0, 0] == pytest.approx(expected, rel=1e-4)
 
 
+def test_levels_that_only_rounding_tells_apart():
+    """Here one step is counted back, and must not leave less than nothing."""
+    a, b = (np.array([[-1.0], [5.0]]), [1e-15, 1]), (np.array([[-1.0], [0.0], [5.0]]), [5e-16, 4e-16, 1])
+    assert sliced_wasserstein([a], [b], "euclidean", directions=[[1.0]])[0, 0] < 1e-6
+
+
 def test_points_and_lines_are_measures():
     other = 2 * DIRAC
     assert sliced_wasserstein([DIRAC], [other], "euclidean")[0, 0] == pytest.approx(5 / np.sqrt(2))
@@ -371,3 +377,15 @@ def test_errors_name_the_measure(rng):
 
     with pytest.raises(ValueError, match=r"^Y\[1\]: no such atom"):
         sliced_wasserstein([good], [good, DIRAC], (phi, np.eye(2)))
+
+
+@pytest.mark.parametrize("cause", [KeyboardInterrupt, ValueError])
+def test_interrupts_stay_interrupts(monkeypatch, cause):
+    """A compiled function that returns after Ctrl-C raises something else."""
+
+    def compare(*arguments):
+        raise SystemError("returned with an exception set") from cause()
+
+    monkeypatch.setattr(sorted_slices, "kernel", lambda *names: compare)
+    with pytest.raises(KeyboardInterrupt if cause is KeyboardInterrupt else SystemError):
+        sliced_wasserstein([DIRAC], [DIRAC], "euclidean")
