@@ -22,7 +22,7 @@ from nrcdt.tables import markdown_table
 from timing import Stopwatch
 
 BAR = 5
-N_ROUNDS = 9
+N_ROUNDS = 7
 # Name: dimension, directions, p, points on either side, whether they have weights, the ratio that is wanted, clouds.
 TIMES = {
     "plane": (2, 50, 2, (500, 500), False, BAR, 400),

@@ -333,8 +333,8 @@ def test_other_gammas_are_refused(gamma):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"reference": "norm"}, r"^reference must be 'uniform' for exact distances; got 'norm'. n_quantiles=256"),
-        ({"trim": 0.1}, r"^trim must be 0 for exact distances; got 0.1. n_quantiles=256 compares sampled"),
+        ({"reference": "norm"}, r"^reference must be 'uniform' for exact distances; got 'norm'. Pass n_quantiles=256"),
+        ({"trim": 0.1}, r"^trim must be 0 for exact distances; got 0.1. Pass n_quantiles=256 to compare sampled"),
         ({"normalize": "winsorize"}, r"^normalize must be None, .* or 'global' for exact distances; got 'winsorize'."),
         ({"normalize": "mean"}, r"^normalize must be one of 'standardize'"),
     ],

@@ -24,7 +24,7 @@ from .spaces import find_space
 
 CHUNK_PAIRS = 1024
 SAMPLED = 256  # quantiles of a slice where only samples are compared; docs/performance.md shows what that costs
-SAMPLE_THEM = "n_quantiles=256 compares sampled quantiles, for which it may be anything."
+SAMPLE_THEM = "Pass n_quantiles=256 to compare sampled quantiles, to which it applies."
 
 
 def sliced_wasserstein(
