@@ -17,6 +17,7 @@ import catalogue  # noqa: E402
 import ink  # noqa: E402
 import registration  # noqa: E402
 import run  # noqa: E402
+import wasserstein  # noqa: E402
 
 MAKERS = {
     "beyond/beyond.json": lambda found: beyond.written("beyond", found),
@@ -26,6 +27,7 @@ MAKERS = {
     "performance/benchmarks.json": run.written,
     "performance/catalogue.json": catalogue.written,
     "performance/ink.json": ink.written,
+    "performance/wasserstein.json": wasserstein.written,
 }
 
 

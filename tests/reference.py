@@ -10,6 +10,7 @@ from nrcdt.arrays import Array
 from nrcdt.kernels.align import DAMPING, FLOOR, SLACK
 from nrcdt.kernels.invert import STEP_TOLERANCE
 from nrcdt.kernels.pixels import AXIS, NUDGE
+from nrcdt.sorted_slices import SortedSlices
 
 
 def shadow_cumulative(z: Array, a: float, b: float) -> Array:
@@ -126,10 +127,37 @@ def step_quantiles(values: Array, weights: Array, levels: Array, out: Array) -> 
 
 def projected_quantiles(points: Array, directions: Array, weights: Array, levels: Array, out: Array) -> Array:
     """Invert the step functions of the projections of `points` (its rows are coordinates) on each direction."""
+    return step_quantiles(projected_points(points, directions), weights, levels, out)
+
+
+def projected_points(points: Array, directions: Array) -> Array:
+    """Inner products of the columns of `points` with each direction, coordinate by coordinate."""
     values = np.zeros((len(directions), points.shape[1]), points.dtype)
     for row, column in zip(points, directions.T, strict=True):
         values += column[:, np.newaxis] * row
-    return step_quantiles(values, weights, levels, out)
+    return values
+
+
+def step_distances(left: SortedSlices, right: SortedSlices, pairs: Array, weights: Array, p: int, out: Array) -> Array:
+    """Add to `out` the weighted sums over the directions of the p-th powers of Wasserstein-p distances of pairs.
+
+    Between neighbouring levels of either side both quantile functions are constant. Twins may differ where levels are
+    closer than `LEVEL_TOLERANCE`, but not equal.
+    """
+    for q, (i, j) in enumerate(pairs):
+        for k, weight in enumerate(weights):
+            (a, a_levels), (b, b_levels) = _slice_of(left, i, k), _slice_of(right, j, k)
+            levels = np.union1d(a_levels, b_levels)
+            widths = np.diff(levels, prepend=0.0)
+            gaps = np.abs(a[np.searchsorted(a_levels, levels)] - b[np.searchsorted(b_levels, levels)])
+            out[q] += weight * (widths * gaps**p).sum()
+    return out
+
+
+def _slice_of(slices: SortedSlices, i: int, k: int) -> tuple[Array, Array]:
+    """Points of cloud i in direction k, and their levels."""
+    where = slice(slices.offsets[i], slices.offsets[i + 1])
+    return slices.values[k, where].astype(np.float64), slices.levels[k % len(slices.levels), where]
 
 
 def row_moments(quantiles: Array, weights: Array, means: Array, variances: Array) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ FLOORS = [
     {"quantiles", "normalize", "aggregate"},
     {"plan"},
     {"transform", "inverse", "generalized_radon"},
-    {"slicer"},
+    {"slicer", "sorted_slices"},
     {"estimators", "groups", "classifiers"},
     {"conversions", "distances", "files", "signed", "tables", "plot"},
     {"datasets", "baselines", "registration", "ink"},

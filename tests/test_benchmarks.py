@@ -35,6 +35,7 @@ SCRIPTS = {
     "benchmarks/ink.py": ["ink.json", "ink_table.md"],
     "benchmarks/registration.py": ["registration.json", "registration_plane.md", "registration_note.md"],
     "benchmarks/robustness.py": ["robustness.json", "robustness_plane.png"],
+    "benchmarks/wasserstein.py": ["wasserstein.json", "wasserstein_table.md", "wasserstein_error.md"],
 }
 TESTED_APART = {"benchmarks/cases.py", "benchmarks/run.py"} | {
     f"docs/make_{name}.py" for name in ("catalogue", "paper", "pictures", "screenshots", "tables")

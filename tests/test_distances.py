@@ -258,9 +258,9 @@ def test_measures_may_come_one_by_one(rng):
 def test_errors_name_the_argument(rng, distance):
     good, line = rng.normal(size=(30, 2)), np.outer(np.arange(5.0), [1, 2])
     with pytest.raises(ValueError, match=r"^Y\[1\] must span all 2 dimensions"):
-        distance([good], [good, line], "euclidean")
+        distance([good], [good, line], "euclidean", n_quantiles=16)
     with pytest.raises(ValueError, match=r"^X\[1\] must span all 2 dimensions"):
-        distance([good, line], [good], "euclidean")
+        distance([good, line], [good], "euclidean", n_quantiles=16)
 
 
 def test_the_highest_frequency_counts_once():

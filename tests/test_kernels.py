@@ -11,6 +11,7 @@ import pytest
 import reference
 from nrcdt.directions import circle
 from nrcdt.kernels import cpu, kernels_for, order, portable
+from nrcdt.sorted_slices import SortedSlices
 
 LEVELS = {m: np.arange(1, m + 1) / (m + 1) for m in (1, 7, 40)} | {4: np.array([0.001, 0.002, 0.6, 0.999])}
 
@@ -201,6 +202,48 @@ def test_projected_quantiles(rng, n_directions, d, dtype):
         np.testing.assert_allclose(fast, expected, rtol=0, atol=8 * np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_projected_points(rng, d, dtype):
+    points, directions = rng.normal(size=(d, 30)).astype(dtype), rng.normal(size=(7, d)).astype(dtype)
+    fast, slow = (module.projected_points(points, directions) for module in (cpu, reference))
+    assert fast.dtype == dtype
+    np.testing.assert_allclose(fast, slow, rtol=0, atol=16 * np.finfo(dtype).eps)
+
+
+def sorted_clouds(rng, sizes, weights, dtype, n_directions=3):
+    """Sorted slices of clouds with many equal points; with weights, two clouds in three have them."""
+    offsets = np.cumsum([0, *sizes])
+    values, levels = np.empty((n_directions, offsets[-1]), dtype), np.empty((n_directions, offsets[-1]))
+    even = np.arange(len(sizes)) % 3 == 0 if weights else np.ones(len(sizes), bool)
+    for i, n in enumerate(sizes):
+        where = slice(offsets[i], offsets[i + 1])
+        values[:, where] = np.sort(rng.normal(size=(n_directions, n)).round(1), axis=1)
+        sums = np.cumsum(np.ones((n_directions, n)) if even[i] else weights(rng, (n_directions, n)), axis=1)
+        levels[:, where] = sums / sums[:, -1:]
+    return SortedSlices(values, levels if weights else levels[:1], offsets, even)
+
+
+WEIGHTS = {
+    "none": None,
+    "any": lambda rng, shape: rng.random(shape) + 1e-3,
+    "whole": lambda rng, shape: rng.integers(1, 4, shape),
+    "from tiny to huge": lambda rng, shape: 10.0 ** rng.integers(-12, 0, shape),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("left", WEIGHTS)
+@pytest.mark.parametrize("right", WEIGHTS)
+def test_step_distances(rng, left, right, dtype):
+    a = sorted_clouds(rng, (1, 2, 7, 7, 40, 40, 100), WEIGHTS[left], dtype)
+    b = sorted_clouds(rng, (40, 7, 100, 1, 1, 13), WEIGHTS[right], dtype)
+    pairs, weights = np.argwhere(np.ones((7, 6))), rng.random(3)
+    for p in (1, 2):
+        fast, slow = (module.step_distances(a, b, pairs, weights, p, np.ones(42)) for module in (cpu, reference))
+        np.testing.assert_allclose(fast, slow, rtol=1e-12)
+
+
 def test_first_flat(rng):
     means, spreads = rng.normal(size=(4, 5)), rng.uniform(1, 2, (4, 5))
     for module in (cpu, reference, portable):
@@ -233,7 +276,7 @@ def run_this_file(before, chosen, **environment):
 @pytest.mark.slow
 def test_no_kernel_leaves_its_arrays(tmp_path):
     """The compiler checks no bounds unless asked: ask once, on the shapes of this file."""
-    chosen = "strip_sums or back_project or linear_quantiles or shadow or (quantiles and float64)"
+    chosen = "strip_sums or back_project or linear_quantiles or shadow or step_distances or (quantiles and float64)"
     run_this_file("", chosen, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
 
 

@@ -6,6 +6,8 @@ mistake is says that with `about`; nobody reads it off the words.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple, Self
 
@@ -97,6 +99,15 @@ class SampleError(LocatedError):
 
     def __str__(self) -> str:
         return f"{self.where}: {self.args[1]}"
+
+
+@contextmanager
+def samples_called(name: str) -> Iterator[None]:
+    """Let errors about samples name them after the argument that they came in."""
+    try:
+        yield
+    except LocatedError as error:
+        raise error.about(argument=name) from error
 
 
 def optional_package(module: str, what: str, name: str, extra: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -19,8 +19,8 @@ from .frames import FRAMES, centred, pull_back, whitenings
 from .kernels import kernels_for
 from .levels import reference_levels
 from .measures import Batch, Points, as_floats, check_finite, positive_integer
-from .normalize import NORMALIZATIONS, Normalization, normalize, refuse_flat
-from .slices import Levels, PixelDensity, Slices
+from .normalize import NORMALIZATIONS, FlatSlice, Normalization, normalize, refuse_flat
+from .slices import Levels, PhiValues, PixelDensity, Projection, Slices
 from .spaces import Space, find_space
 from .spaces.image import strip_count
 
@@ -189,6 +189,25 @@ class Plan:
                 rule = f"return as many features for every sample, {size}"
                 raise InputError(f"aggregate {aggregation.name}", rule, part.shape[1], "Count in levels, not in data.")
         return parts[0] if len(parts) == 1 else array_namespace(parts[0]).concat(parts, axis=1)
+
+    def points(self, batch: Batch) -> Iterator[tuple[Array, Array | None]]:
+        """Lines 1 to 7 without sampling, where slices are points on the line: yields the normalised slices of clouds.
+
+        They are points of shape (n_directions, n_points), not sorted, with their weights.
+        """
+        slices, shifts, stretches = self._slices(batch, self.frame)
+        assert isinstance(slices, Projection | PhiValues)
+        for i, (points, weights) in enumerate(slices.points()):
+            points = points[np.newaxis].copy()  # the user's phi may keep its own
+            if shifts is not None:
+                points = kernels_for(points).shift_and_scale(points, shifts[i : i + 1], stretches[i : i + 1])
+            shares = np.ones(points.shape[2]) if weights is None else weights.astype(np.float64)
+            settings = (self.normalization, shares / shares.sum(), self.direction_weights)
+            try:
+                points = normalize(points, *settings, linear=self.space.linear)
+            except FlatSlice as error:
+                raise error.about(sample=i) from None
+            yield points[0], weights
 
     def _quantiles(self, batch: Batch, frame: str) -> Any:
         slices, shifts, stretches = self._slices(batch, frame)

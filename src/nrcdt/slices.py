@@ -1,14 +1,15 @@
 """The kinds of slice: objects that hold the slices of a batch and have one operation, their quantiles at levels.
 
 Densities that pixels cast, densities in strips, points on the line. What one kind can do better is a method of its own
-(`PixelDensity.extremes`); a plan asks for it, see `Plan.fused`. None of them is evaluated before it is asked, so that
-one kernel can finish a direction while it is in the cache.
+(`PixelDensity.extremes`, `points` of the last kind); a plan asks for it, see `Plan.fused` and `Plan.points`. None of
+them is evaluated before it is asked, so that one kernel can finish a direction while it is in the cache.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -185,10 +186,16 @@ class Projection:
             invert(np.ascontiguousarray(points.T), seen, _wide(weights), levels.values, out[i])
         return out
 
+    def points(self) -> Iterator[tuple[Array, Array | None]]:
+        """Yield the slices of every sample as they are: points of shape (n_directions, n_points), and their weights."""
+        project = kernel(self.kind, "points", self.clouds.points)
+        directions = np.ascontiguousarray(self.directions, self.clouds.points.dtype)
+        for (points, weights), seen in zip(self.clouds, one_per_sample(directions, len(self.clouds)), strict=True):
+            yield project(np.ascontiguousarray(points.T), seen), weights
+
     def atoms(self) -> Iterator[Atoms]:
-        """Yield the slices of every cloud."""
-        for cloud, seen in zip(self.clouds, one_per_sample(self.directions, len(self.clouds)), strict=True):
-            yield _with_masses(seen @ cloud.points.T, cloud.weights)
+        """Yield the slices of every cloud with the masses of the points."""
+        return starmap(_with_masses, self.points())
 
 
 @dataclass(frozen=True)
@@ -209,27 +216,27 @@ class PhiValues:
 
     def quantiles(self, levels: Levels) -> Array:
         """Return quantiles of shape (n_samples, n_directions, n_quantiles)."""
-        dtype = self.clouds.points.dtype
-        out = np.empty((len(self.clouds), self.directions.shape[1], len(levels.values)), dtype)
+        out = np.empty((len(self.clouds), self.directions.shape[1], len(levels.values)), self.clouds.points.dtype)
         invert = kernel(self.kind, "quantiles", self.clouds.points)
-        for i, seen in enumerate(one_per_sample(self.directions, len(out))):
-            invert(self._values(i, seen), _wide(self.clouds[i].weights), levels.values, out[i])
+        for (values, weights), row in zip(self.points(), out, strict=True):
+            invert(values, _wide(weights), levels.values, row)
         return out
 
-    def atoms(self) -> Iterator[Atoms]:
-        """Yield the slices of every cloud."""
+    def points(self) -> Iterator[tuple[Array, Array | None]]:
+        """Yield the slices of every sample as they are: points of shape (n_directions, n_points), and their weights."""
         for i, seen in enumerate(one_per_sample(self.directions, len(self.clouds))):
-            yield _with_masses(self._values(i, seen), self.clouds[i].weights)
+            points, weights = self.clouds[i]
+            try:
+                values = _checked_values(self.phi(points, seen), (len(seen), len(points)), points.dtype)
+            except LocatedError as error:
+                raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
+            except ValueError as error:
+                raise SampleError(Where("X", i), str(error)) from error
+            yield values, weights
 
-    def _values(self, i: int, directions: Array) -> Array:
-        """Return what phi makes of cloud i, of shape (n_directions, n_points)."""
-        points = self.clouds[i].points
-        try:
-            return _checked_values(self.phi(points, directions), (len(directions), len(points)), points.dtype)
-        except LocatedError as error:
-            raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
-        except ValueError as error:
-            raise SampleError(Where("X", i), str(error)) from error
+    def atoms(self) -> Iterator[Atoms]:
+        """Yield the slices of every cloud with the masses of the points."""
+        return starmap(_with_masses, self.points())
 
 
 Slices = PixelDensity | StripDensity | Projection | PhiValues

@@ -39,6 +39,11 @@ def map_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads
     return map(work, list(items)) if n_threads == 1 else _map_threads(work, items, n_threads)
 
 
+def interrupt_of(error: SystemError) -> BaseException:
+    """Return what is to be raised for the error with which compiled functions return after Ctrl-C."""
+    return error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt) else error
+
+
 class _Shared(Generic[Item]):
     """Work that threads share: what is to be done, and what has been done.
 

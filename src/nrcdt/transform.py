@@ -13,7 +13,7 @@ from .arrays import Array
 from .errors import LocatedError
 from .measures import Batch, cut, dtype_of, pack
 from .plan import Plan
-from .threads import map_threads, thread_count
+from .threads import interrupt_of, map_threads, thread_count
 
 CHUNK_BYTES = 2**22
 
@@ -33,8 +33,8 @@ def walk(
             if error.sample is None:
                 raise
             raise error.about(sample=error.sample + start) from error.__cause__
-        except SystemError as error:  # how a compiled function returns when Ctrl-C was pressed meanwhile
-            raise (error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt) else error) from None
+        except SystemError as error:
+            raise interrupt_of(error) from None
 
     n_threads = thread_count(n_jobs, len(measures))
     return map_threads(one, _chunks(measures, plan, n_threads), n_threads)

@@ -28,6 +28,8 @@ KERNELS: dict[tuple[str, str, str], tuple[str, str]] = {
     ("strips", "quantiles", "numpy"): ("cpu", "linear_quantiles"),
     ("projections", "quantiles", "numpy"): ("cpu", "projected_quantiles"),
     ("values", "quantiles", "numpy"): ("cpu", "step_quantiles"),
+    ("projections", "points", "numpy"): ("cpu", "projected_points"),
+    ("steps", "distances", "numpy"): ("cpu", "step_distances"),
 }
 
 

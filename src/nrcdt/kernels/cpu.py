@@ -5,7 +5,9 @@ has a twin of the same name in `tests/reference.py`, which says what is computed
 
     shadows.py   strip_sums, back_project              one table of polynomials per direction, four strips at a time
     coverage.py  shadow_quantiles, shadow_extremes     no table, two directions in turn; finished while in the cache
-    order.py     step_quantiles, projected_quantiles   buckets, then a network that compares neighbours only
+    order.py     step_quantiles, projected_quantiles, projected_points
+                                                       buckets, then a network that compares neighbours only
+    steps.py     step_distances                        one pass over two sorted rows
     align.py     resample, pull, settle                one pass over the pixels, or over the ink per step
     invert.py    linear_quantiles                      a guess for even levels, a walk where it does not hold
     moments.py   row_moments, first_flat, shift_and_scale  one row at a time, while it is in the cache
@@ -24,13 +26,15 @@ from .align import pull, resample, settle
 from .coverage import shadow_extremes, shadow_quantiles
 from .invert import linear_quantiles
 from .moments import first_flat, row_moments, shift_and_scale
-from .order import projected_quantiles, step_quantiles
+from .order import projected_points, projected_quantiles, step_quantiles
 from .shadows import back_project, strip_sums
+from .steps import step_distances
 
 __all__ = [
     "back_project",
     "first_flat",
     "linear_quantiles",
+    "projected_points",
     "projected_quantiles",
     "pull",
     "resample",
@@ -39,6 +43,7 @@ __all__ = [
     "shadow_extremes",
     "shadow_quantiles",
     "shift_and_scale",
+    "step_distances",
     "step_quantiles",
     "strip_sums",
 ]

@@ -383,7 +383,7 @@ def _quantiles(clouds, directions, weights, levels, out):
 
 
 @njit(cache=True, nogil=True)
-def _project_all(points, directions):
+def projected_points(points, directions):
     values = np.empty((directions.shape[0], points.shape[1]), points.dtype)
     for k in range(directions.shape[0]):
         _project(points, directions[k], values[k])
@@ -410,5 +410,5 @@ def step_quantiles(values, weights, levels, out):
 
 def projected_quantiles(points, directions, weights, levels, out):
     if _is_small(points.shape[1], weights, out):
-        return _pick_sorted(_project_all(points, directions), levels, out)
+        return _pick_sorted(projected_points(points, directions), levels, out)
     return _quantiles(points[np.newaxis], directions, weights, levels, out)

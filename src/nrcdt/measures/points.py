@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,10 +114,22 @@ def check_clouds(X: Any) -> list[Cloud]:
     >>> check_clouds([triangle, (triangle, [1, 2, 3])])[1].weights
     array([1., 2., 3.])
     """
-    clouds = check_points(X, "clouds of shape (n_points, d)", _coordinates)
-    _check_dimensions(clouds, "have {} coordinates", "Transform clouds of different dimension separately.")
+    clouds = check_any_clouds(X, 2)
     for i, cloud in enumerate(clouds):
         _check_rank(cloud, Where("X", i))
+    return clouds
+
+
+def check_any_clouds(X: Any, fewest: int = 1) -> list[Cloud]:
+    """Return clouds as `check_clouds` does, also flat ones: points on a line, a single point.
+
+    Examples
+    --------
+    >>> check_any_clouds([[[3.0, 4.0]]])[0].points
+    array([[3., 4.]])
+    """
+    clouds = check_points(X, "clouds of shape (n_points, d)", partial(_coordinates, fewest=fewest))
+    _check_dimensions(clouds, "have {} coordinates", "Transform clouds of different dimension separately.")
     return clouds
 
 
@@ -128,11 +141,11 @@ def _check_dimensions(clouds: list[Cloud], rule: str, remedy: str) -> None:
             raise InputError(Where("X", i), f"{must} like X[0]", cloud.points.shape[1], remedy)
 
 
-def _coordinates(points: Array, name: Where | str) -> Array:
-    if points.ndim != 2 or points.shape[1] < 2:
+def _coordinates(points: Array, name: Where | str, fewest: int) -> Array:
+    if points.ndim != 2 or points.shape[1] < fewest:
         raise InputError(
             name,
-            "be a cloud of shape (n_points, d) with d at least 2",
+            f"be a cloud of shape (n_points, d) with d at least {fewest}",
             f"shape {points.shape}",
             "One row per point, one column per coordinate; one cloud with weights goes as [(points, weights)].",
         )
