@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.distance import cdist
 from scipy.spatial.transform import Rotation
 
+from adversary import attack
 from conftest import cloud_of
 from nrcdt import AGGREGATIONS, NORMALIZATIONS, NRCDT, SPACES, Plan
 from nrcdt.aggregate import angular_quantiles, bispectrum, spectrum
@@ -366,6 +367,27 @@ def test_on_the_line_between_two_templates_the_radius_is_found_by_hand():
     for metric in ("euclidean", "cityblock", "chebyshev"):
         radius = certified_radius(model, templates, [0, 1], [square, square + np.array([0.25, 0.0])], metric=metric)
         np.testing.assert_allclose(radius, [0.5, 0.25], rtol=1e-6)
+
+
+def test_an_adversary_comes_close_to_the_bound_and_not_beyond(rng):
+    """Points are pushed along the gradient of a feature, and towards the template of another label."""
+    templates = classes(rng)
+    model = NRCDT("euclidean", **SMALL).fit(templates)
+    features = model.transform(templates)
+    for eps, least in ((0.003, 0.7), (0.2, 0.0)):
+        lower, upper = feature_bounds(model, templates[2:], eps)
+        for j in (2, 12, 22):
+            up, down = (
+                model.transform([attack(model, templates[2], way * np.eye(24)[j], eps)])[0, j] for way in (1, -1)
+            )
+            for change, bound in ((up - features[2, j], upper[0, j]), (down - features[2, j], lower[0, j])):
+                assert least <= change / (bound - features[2, j]) <= 1
+    radii = certified_radius(model, templates, list("abc"), templates)
+    for i, o in product(range(3), repeat=2):
+        for eps, kept in ((radii[i], True), (30 * radii[i], False)):
+            moved = attack(model, templates[i], features[o] - features[i], eps)
+            if i != o and (kept or o == (i + 1) % 3):
+                assert (nearest(model, templates, "euclidean", [moved])[0] == i) == kept
 
 
 def test_several_templates_of_a_class_help(rng):
