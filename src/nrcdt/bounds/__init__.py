@@ -76,8 +76,8 @@ def feature_bounds(
     ----------
     model : fitted `NRCDT`
     X : measures, as for `fit`
-    eps : how far mass may move, W_inf <= eps; in the units of the points, for images in those in which the longer side
-        is sqrt(2), for rotations in radians
+    eps : how far mass may move, W_inf <= eps; in the units of the points, for rotations in radians, for images (which
+        keep their shape) in units in which the longer side is sqrt(2): see `nrcdt.measures.pixel_side`
     contamination : share of the mass that may be anywhere else, less than the lowest level: see `trim`
     lipschitz : for a space of one's own, the most that phi(x, direction) changes per distance of points
 
