@@ -8,10 +8,11 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.distance import cdist
 from scipy.spatial.transform import Rotation
+from sklearn.exceptions import NotFittedError
 
 from adversary import attack
 from conftest import cloud_of
-from nrcdt import AGGREGATIONS, NORMALIZATIONS, NRCDT, SPACES, Plan
+from nrcdt import AGGREGATIONS, NORMALIZATIONS, NRCDT, RCDT, SPACES, Plan
 from nrcdt.aggregate import angular_quantiles, bispectrum, spectrum
 from nrcdt.bounds import certified_radius, feature_bounds
 from nrcdt.bounds.aggregations import feature_interval
@@ -423,6 +424,10 @@ def test_what_is_refused(rng):
     for eps in (-1, np.nan, np.inf, "1", True):
         with pytest.raises(ValueError, match=r"eps must be a finite number, zero or more; got .* distance"):
             feature_bounds(model, [cloud], eps)
+    with pytest.raises(ValueError, match=r"model must be a fitted NRCDT; got RCDT. Of a pipeline pass the step"):
+        feature_bounds(RCDT("euclidean").fit([cloud]), [cloud], 0)
+    with pytest.raises(NotFittedError):
+        feature_bounds(NRCDT("euclidean"), [cloud], 0)
     with pytest.raises(ValueError, match=r"contamination must be a finite number"):
         feature_bounds(model, [cloud], 0, contamination=None)
     with pytest.raises(ValueError, match=r"contamination must be less than the lowest level, 0.04; got 0.1. Fit with"):

@@ -51,6 +51,8 @@ class MovingSample:
 
 def _moving(model: NRCDT, X: Any, contamination: Any, lipschitz: Any) -> Iterator[MovingSample]:
     """Check settings and measures of a fitted model, and yield samples one by one."""
+    if not isinstance(model, NRCDT):
+        raise InputError("model", "be a fitted NRCDT", type(model).__name__, "Of a pipeline pass the step that it is.")
     contamination = _number(contamination, "contamination", "0.02 allows specks of 2 % of the mass.")
     if lipschitz is not None:
         lipschitz = _number(lipschitz, "lipschitz", "1 where no slice moves further than the points.")
