@@ -23,7 +23,7 @@ FLOORS = [
     {"transform", "inverse", "generalized_radon"},
     {"slicer", "sorted_slices"},
     {"estimators", "groups", "classifiers"},
-    {"conversions", "distances", "files", "signed", "tables", "plot"},
+    {"bounds", "conversions", "distances", "files", "signed", "tables", "plot"},
     {"datasets", "baselines", "registration", "ink"},
     {"demo", "paper", "audit", "catalogue"},
     {"cli", "__init__"},

@@ -2,6 +2,7 @@
 
 from . import audit as audit
 from . import baselines as baselines
+from . import bounds as bounds
 from . import catalogue as catalogue
 from . import conversions as conversions
 from . import datasets as datasets

@@ -52,7 +52,7 @@ def normalize(
         return quantiles
     xp, kernels = array_namespace(quantiles), kernels_for(quantiles)
     if how in ("winsorize", "median"):
-        lower, middle, upper = _landmarks(level_weights)
+        lower, middle, upper = landmarks(level_weights)
     if how == "winsorize":
         quantiles = xp.clip(quantiles, quantiles[:, :, lower, None], quantiles[:, :, upper, None])
     if how == "median":
@@ -68,7 +68,7 @@ def normalize(
     return normalized
 
 
-def _landmarks(level_weights: Array) -> tuple[int, int, int]:
+def landmarks(level_weights: Array) -> tuple[int, int, int]:
     """Positions of the first level behind the lower tail, of the middle, of the last level before the upper tail."""
     places = np.cumsum(level_weights) - level_weights / 2
     lower = int(np.searchsorted(places, TAIL))

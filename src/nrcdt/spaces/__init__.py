@@ -40,6 +40,7 @@ SPACES: dict[str, Space] = {
             linear=True,
             unit_directions=True,
             random_map=random_maps.moved_image,
+            lipschitz=1.0,
         ),
         Space(
             name="euclidean",
@@ -51,6 +52,7 @@ SPACES: dict[str, Space] = {
             linear=True,
             unit_directions=True,
             random_map=partial(random_maps.moved_cloud, random_maps.affine),
+            lipschitz=1.0,
         ),
         Space(
             name="circular",
@@ -62,6 +64,7 @@ SPACES: dict[str, Space] = {
             phi=circular.phi,
             place=circular.place,
             random_map=partial(random_maps.moved_cloud, random_maps.similarity),
+            lipschitz=circular.lipschitz,
         ),
         Space(
             name="rotation",
@@ -73,6 +76,7 @@ SPACES: dict[str, Space] = {
             unit_directions=True,
             # Unit quaternions are turned from both sides by the rotations of R^4, and inverted by a reflection.
             random_map=partial(random_maps.moved_cloud, random_maps.orthogonal),
+            lipschitz=1.0,
         ),
         Space(
             name="sphere_vertical",
@@ -82,6 +86,7 @@ SPACES: dict[str, Space] = {
             group="rotations about the z axis, reflections that keep it",
             place=sphere.seen_from_above,
             unit_directions=True,
+            lipschitz=1.0,
         ),
         Space(
             name="sphere_parallel",
@@ -91,6 +96,7 @@ SPACES: dict[str, Space] = {
             group="rotations and reflections of the sphere",
             unit_directions=True,
             random_map=partial(random_maps.moved_cloud, random_maps.orthogonal),
+            lipschitz=1.0,
         ),
         Space(
             name="hyperbolic_horospherical",
@@ -125,6 +131,7 @@ SPACES: dict[str, Space] = {
             measure="signals",
             linear=True,
             unit_directions=True,
+            lipschitz=1.0,
         ),
     )
 }

@@ -27,3 +27,16 @@ def place(cloud: Cloud, directions: Array) -> tuple[Cloud, Array]:
     mean = np.average(points, axis=0, weights=cloud.weights)
     spread = np.sqrt(np.average(((points - mean) ** 2).sum(axis=1), weights=cloud.weights))
     return cloud, mean + spread * directions
+
+
+def lipschitz(directions: Array) -> Array:
+    """How far distances to the centres change when no mass moves further than one.
+
+    Moves of mean y and spread s have squares that add up to no more than one, and move the centre y + s theta.
+
+    Examples
+    --------
+    >>> lipschitz(np.array([[0.0, 0.75]]))
+    array([2.25])
+    """
+    return np.asarray(1 + np.sqrt(1 + (directions**2).sum(axis=1)))

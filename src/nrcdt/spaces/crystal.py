@@ -113,4 +113,5 @@ def crystal_space(crystal: str) -> Space:
         phi=partial(phi, symmetry=symmetry_rotations(crystal)),
         group="rotations from the left, crystal symmetry from the right",
         unit_directions=True,
+        lipschitz=1.0,
     )

@@ -33,6 +33,8 @@ class Space:
     groups : the maps that leave features alone, by normalisation, where averages over directions are taken or slices
         are not normalised one by one; `group` for normalisations that are left out
     random_map : function of (measure, generator) that moves a measure by a random map of `group`, for the audit
+    lipschitz : how far slices move at most when no mass moves further than one: a number, or a function of the
+        directions; left out, not known
     """
 
     name: str
@@ -48,6 +50,7 @@ class Space:
     unit_directions: bool = False
     groups: Mapping[str | None, str] = field(default_factory=dict)
     random_map: Callable[[Any, np.random.Generator], Any] | None = None
+    lipschitz: float | Callable[[Array], Array] | None = None
 
     @property
     def slicing(self) -> tuple[Any, ...]:
