@@ -752,6 +752,17 @@ def test_what_two_blocks_print_for_one_label_is_one_row():
     assert {"max/inf", "max/2"} <= set(rows[1].printed)
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_has_the_directions_that_its_columns_want(name):
+    table = TABLES[name]
+    dimension = {"image": 2, "euclidean": 3, "rotation": 4}[table.space]
+    for row in table.rows:
+        for frame, names in map(read_method, row.columns):
+            if AGGREGATIONS.keys() >= set(names):
+                n_directions = row.directions or table.n_directions
+                Plan.resolve(table.space, dimension=dimension, n_directions=n_directions, frame=frame, aggregate=names)
+
+
 def test_whitened_blocks_side_by_side_are_those_of_the_estimator(tmp_path):
     features = small_experiment("nt-academic", tmp_path, n_quantiles=32, n_radii=200).features
     model = NRCDT(n_directions=8, n_quantiles=32, n_radii=200, frame="whitened", aggregate=["tv", "spectrum"])

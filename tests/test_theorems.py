@@ -526,10 +526,10 @@ def test_disintegration_on_the_rotation_group(rng):
     points = Rotation.from_rotvec(rng.normal(size=(50, 3)) * [0.3, 0.8, 0.2]).as_matrix()
     expected = quad(lambda t: np.sin(t) ** 2 * np.exp(t) * (1 - np.cos(t)) / np.pi, 0, np.pi)[0]
     errors = []
-    for n in (64, 512, 4096):
+    for n in (16, 256, 4096):  # with 64 the error may happen to be next to nothing
         slices = rcdt([points], "rotation", n_directions=n, n_quantiles=50)[0]
         errors.append(abs((np.sin(slices) ** 2 * np.exp(slices)).mean() - expected) / expected)
-    assert_converges(errors, 1e-3)
+    assert_converges(errors, 2e-4)
 
 
 def test_the_estimators_walk_the_same_corridor(rng):
