@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace
 
-from .aggregate import Aggregation, aggregate, find_aggregations
+from .aggregate import Aggregation, aggregate, find_aggregations, weights_are_even
 from .arrays import Array
 from .directions import evenly_spread, opposite_half, run_around, unit_vectors
 from .errors import InputError
@@ -283,7 +283,7 @@ def refuse_directions(
     aggregations: Sequence[Aggregation], directions: Array, space: Space, weights: Array | None = None
 ) -> None:
     """Refuse aggregations that ask for an order or an even spread that directions, or their weights, do not have."""
-    even = weights is None or bool(np.ptp(weights) < 1e-9 * weights.max())
+    even = weights is None or weights_are_even(weights)
     for one in aggregations:
         if "circle" in one.needs and not run_around(directions):
             raise InputError(
