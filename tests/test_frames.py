@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from conftest import affine_map, cloud_of
-from nrcdt import NRCDT, RCDT, nrcdt
+from nrcdt import NORMALIZATIONS, NRCDT, RCDT, nrcdt
 from nrcdt.directions import circle
 from nrcdt.frames import mean_and_covariance, pull_back, whitening
 from nrcdt.measures import Cloud
@@ -74,8 +74,9 @@ def test_float32_and_batches(rng):
 
 def test_degenerate_clouds_get_the_same_message_as_before(rng):
     flat = np.stack([np.arange(9.0), 2 * np.arange(9.0)], axis=1)
-    with pytest.raises(ValueError, match=r"X\[1\] must span all 2 dimensions; got points on a line"):
-        nrcdt([cloud_of(rng), flat], "euclidean", frame="whitened")
+    for normalize in NORMALIZATIONS:
+        with pytest.raises(ValueError, match=r"X\[1\] must span all 2 dimensions; got points on a line. Nothing else"):
+            nrcdt([cloud_of(rng), flat], "euclidean", frame="whitened", normalize=normalize)
 
 
 def test_curved_slices_cannot_be_whitened(rng):

@@ -213,7 +213,7 @@ def test_signed_in_scikit_learn(rng):
 
 def test_signed_measures_that_are_refused(rng):
     image, points = rng.normal(size=(4, 4)), cloud_of(rng, 20)
-    line = np.where(np.arange(20) < 2, -1, 1)
+    single = np.where(np.arange(20) < 1, -1, 1)
     model = Signed(NRCDT(**FEW))
     with pytest.raises(ValueError, match=r"X\[1\] must hold positive or negative mass; got zeros only"):
         model.fit([image, 0 * image])
@@ -224,10 +224,10 @@ def test_signed_measures_that_are_refused(rng):
     with pytest.raises(TypeError, match="transformer must have a space, as NRCDT and RCDT do; got Pipeline"):
         Signed(make_pipeline(NRCDT())).fit([image])
     cloud_model = Signed(NRCDT("euclidean", **FEW))
-    with pytest.raises(
-        ValueError, match=r"the negative part of X\[1\] must span all 2 dimensions; got points on a line"
-    ):
-        cloud_model.fit([(points, rng.normal(size=20)), (points, line)])
+    with pytest.raises(FlatSlice, match=r"the negative part of X\[1\] must have spread in every slice"):
+        cloud_model.fit_transform([(points, rng.normal(size=20)), (points, single)])
+    with pytest.raises(ValueError, match=r"the negative part of X\[1\] must span all 2 dimensions; got points on a si"):
+        Signed(NRCDT("euclidean", frame="whitened", **FEW)).fit_transform([points, (points, single)])
     with pytest.raises(ValueError, match=r"the weights of X\[0\] must hold positive or negative mass"):
         cloud_model.fit([(points, np.zeros(20))])
     flat = Signed(NRCDT("hyperbolic_geodesic", **FEW))

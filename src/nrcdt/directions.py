@@ -75,7 +75,12 @@ def low_discrepancy(n: int, d: int) -> Array:
 
 
 def sphere(n: int, d: int) -> Array:
-    """Return n directions in R^d: equispaced (d = 2), Fibonacci (d = 3), low discrepancy (d > 3)."""
+    """Return n directions in R^d: equispaced (d = 2), Fibonacci (d = 3), low discrepancy (d > 3).
+
+    The line (d = 1) has two directions, +1 and -1, whatever n is.
+    """
+    if d == 1:
+        return np.array([[1.0], [-1.0]])
     if d == 2:
         return circle(n)
     return fibonacci(n) if d == 3 else low_discrepancy(n, d)

@@ -15,10 +15,10 @@ from .arrays import Array
 from .directions import evenly_spread, opposite_half, run_around, unit_vectors
 from .errors import InputError
 from .fingerprint import digest
-from .frames import FRAMES, centred, pull_back, whitenings
+from .frames import FRAMES, centred, pull_back, refuse_flat_clouds, whitenings
 from .kernels import kernels_for
 from .levels import reference_levels
-from .measures import Batch, Points, as_floats, check_finite, positive_integer
+from .measures import Batch, Points, as_floats, check_finite, positive_integer, rounding
 from .normalize import NORMALIZATIONS, Normalization, normalize, refuse_flat
 from .slices import Levels, PixelDensity, Slices
 from .spaces import Space, find_space
@@ -159,6 +159,11 @@ class Plan:
         return self.space.densities is not None and opposite_half(self.directions)
 
     @cached_property
+    def projects(self) -> bool:
+        """Whether slices are points of flat space, projected on the directions."""
+        return self.space.linear and self.space.densities is None
+
+    @cached_property
     def frames(self) -> dict[str, list[Aggregation]]:
         """Which aggregations are taken of the slices of which frame, whose slices are computed once."""
         used: dict[str, list[Aggregation]] = {}
@@ -195,8 +200,10 @@ class Plan:
         quantiles = slices.quantiles(self.levels)
         if shifts is not None:
             quantiles = kernels_for(quantiles).shift_and_scale(quantiles, shifts, stretches)
-        weights = (self.levels.weights, self.direction_weights)
-        return normalize(quantiles, self.normalization, *weights, linear=self.space.linear)
+        weights, noise = (self.levels.weights, self.direction_weights), None
+        if isinstance(batch, Points) and self.projects and frame == "fixed":
+            noise = np.array([rounding(cloud) for cloud in batch])
+        return normalize(quantiles, self.normalization, *weights, linear=self.space.linear, noise=noise)
 
     def _extremes(self, batch: Batch, frame: str) -> Any:
         """Bounds over the directions of what `_quantiles` returns; standardising undoes every shift and stretch."""
@@ -209,8 +216,9 @@ class Plan:
 
     def _slices(self, batch: Batch, frame: str) -> tuple[Slices, Any, Any]:
         """Slices of a batch, and by what their quantiles are to be shifted, then stretched."""
-        ignores_shifts = self.space.linear and (frame == "whitened" or self.normalization is not None)
-        if isinstance(batch, Points) and self.space.densities is None and ignores_shifts:
+        if isinstance(batch, Points) and self.projects and (frame == "whitened" or self.normalization is not None):
+            if frame == "whitened":
+                refuse_flat_clouds(batch)
             batch = Points.of(list(map(centred, batch)))  # far from the origin inner products would lose digits
         directions, shifts, stretches = self.directions[np.newaxis], None, None
         if frame == "whitened":

@@ -150,4 +150,6 @@ def _call(method: Any, parts: list[_Part]) -> Any:
     except LocatedError as error:
         if error.sample is None:
             raise
-        raise error.about(sample=parts[error.sample].sample) from error.__cause__
+        part = parts[error.sample]
+        phrase = f"the {SIGNS[part.sign]} part of {{}}"
+        raise error.about(sample=part.sample, phrase=error.where.part(phrase).phrase) from error.__cause__

@@ -15,7 +15,16 @@ from .images import (
     images_from_rows,
     pixel_side,
 )
-from .points import Cloud, check_clouds, check_hyperbolic, check_points, check_rotations, check_sphere
+from .points import (
+    Cloud,
+    check_clouds,
+    check_hyperbolic,
+    check_points,
+    check_rank,
+    check_rotations,
+    check_sphere,
+    rounding,
+)
 from .signals import check_signals, check_vertex_weights
 from .values import as_floats, check_finite, check_size, float_type, is_rows, positive_integer, refuse_masked
 
@@ -32,6 +41,7 @@ __all__ = [
     "check_image",
     "check_images",
     "check_points",
+    "check_rank",
     "check_rotations",
     "check_shape",
     "check_signals",
@@ -49,4 +59,5 @@ __all__ = [
     "pixel_side",
     "positive_integer",
     "refuse_masked",
+    "rounding",
 ]
