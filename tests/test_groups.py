@@ -11,6 +11,7 @@ from arc_space import ARC
 from conftest import cloud_of
 from nrcdt import AGGREGATIONS, NORMALIZATIONS, SPACES, invariance, nrcdt
 from nrcdt.aggregate import Aggregation
+from nrcdt.plan import Plan
 
 ORIGIN = "rotations and reflections about the origin"
 RIGID = "rotations, reflections and shifts"
@@ -166,6 +167,25 @@ def test_pairs_promise_only_what_is_known():
     assert invariance(aggregate=promised) == "affine maps"
 
 
+@pytest.mark.parametrize("aggregate", AGGREGATIONS)
+@pytest.mark.parametrize("space", [*SPACES, "euclidean in space", "circular in space"])
+def test_what_the_transform_refuses_has_no_group(space, aggregate):
+    name, _, in_space = space.partition(" ")
+    own = {"image": 2, "signal": 1, "sphere_parallel": 3, "sphere_vertical": 2}
+    dimension = 3 if in_space else own.get(name, 4 if name.startswith("rotation") else 2)
+
+    def refused(function, **more):
+        try:
+            function(name, aggregate=aggregate, dimension=dimension, **more)
+        except ValueError as error:
+            return str(error).partition(";")[0]
+        return None
+
+    assert refused(invariance) == refused(Plan.resolve)
+    if aggregate == "tv":
+        assert (refused(invariance) is None) == (dimension == 2)
+
+
 def test_a_list_promises_what_all_of_it_keeps():
     for aggregate in (["max", "mean"], ["mean", "max"]):
         assert invariance(aggregate=aggregate) == "similarities"
@@ -180,7 +200,10 @@ def test_mistakes():
         invariance("circular", aggregate="spectrum")
     with pytest.raises(ValueError, match="frame must be one of fixed, whitened; got 'bent'"):
         invariance(frame="bent")
-    with pytest.raises(ValueError, match="frame must be 'fixed' in the circular space, whose slices are not linear"):
+    with pytest.raises(
+        ValueError,
+        match="frame must be 'fixed' in the circular space, which is not flat or not",
+    ):
         invariance("circular", frame="whitened")
     with pytest.raises(ValueError, match=r"normalize must be one of 'standardize', .*, None; got 'l2'"):
         invariance(normalize="l2")

@@ -211,6 +211,18 @@ def test_signed_in_scikit_learn(rng):
     np.testing.assert_array_equal(Signed(NRCDT("euclidean", **FEW)).fit_transform(bare[np.newaxis]), features[:1])
 
 
+@pytest.mark.parametrize("factor", [2.5, -0.3])
+def test_a_negative_factor_exchanges_the_parts(rng, factor):
+    image = rng.normal(size=(6, 6))
+    for transformer in (NRCDT(**FEW), RCDT(**FEW)):
+        features = Signed(transformer).fit_transform([image, factor * image])
+        *parts, shares = np.split(features, [features.shape[1] // 2 - 1, features.shape[1] - 2], axis=1)
+        for block in (np.stack(parts), shares.T):
+            np.testing.assert_allclose(block[:, 1], block[:: 1 if factor > 0 else -1, 0], atol=1e-12)
+        assert relative(features).max() < 1e-12 or factor < 0
+        assert np.abs(features[0] - features[1]).max() > 0.01 or factor > 0
+
+
 def test_signed_measures_that_are_refused(rng):
     image, points = rng.normal(size=(4, 4)), cloud_of(rng, 20)
     single = np.where(np.arange(20) < 1, -1, 1)

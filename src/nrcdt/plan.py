@@ -233,7 +233,7 @@ def check_frame(frame: Any, space: Space) -> None:
     if frame == "whitened" and not space.linear:
         raise InputError(
             "frame",
-            f"be 'fixed' in the {space.name} space, whose slices are not linear",
+            f"be 'fixed' in the {space.name} space, which is not flat or not sliced by inner products",
             repr(frame),
             "Images, signals and the euclidean space can be whitened.",
         )
