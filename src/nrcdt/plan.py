@@ -291,7 +291,6 @@ def refuse_directions(
     aggregations: Sequence[Aggregation], directions: Array, space: Space, weights: Array | None = None
 ) -> None:
     """Refuse aggregations that ask for an order or an even spread that directions, or their weights, do not have."""
-    even = weights is None or weights_are_even(weights)
     for one in aggregations:
         if "circle" in one.needs and not run_around(directions):
             raise InputError(
@@ -300,7 +299,10 @@ def refuse_directions(
                 f"directions of shape {directions.shape} in the {space.name} space",
                 "Use 'max', or plane directions sorted by angle, at least two.",
             )
-        if "even" in one.needs and not (even and space.unit_directions and evenly_spread(directions)):
+        if "even" not in one.needs:
+            continue
+        even = weights is None or weights_are_even(weights)
+        if not (even and space.unit_directions and evenly_spread(directions)):
             raise InputError(
                 f"aggregate {one.name!r}",
                 "have directions spread evenly over a circle or a sphere",
