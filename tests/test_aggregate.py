@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from nrcdt import AGGREGATIONS, NORMALIZATIONS
+from nrcdt import AGGREGATIONS, NORMALIZATIONS, nrcdt
 from nrcdt.aggregate import aggregate, angular_quantiles, bispectrum, find_aggregations, spectrum
 from nrcdt.directions import circle, fibonacci
 from nrcdt.normalize import FlatSlice, normalize
@@ -117,6 +117,45 @@ def test_values(quantiles, name):
 def test_mean_uses_direction_weights(quantiles):
     shares = np.array([0.0, 1.0, 0.0, 0.0, 0.0])
     np.testing.assert_allclose(aggregate(quantiles, find_aggregations("mean"), shares, circle(5))[0], quantiles[:, 1])
+
+
+INTEGERS = np.array([3, 1, 4, 1, 4])  # 13 in all: every quarter of the 12 steps between them is one of them
+
+
+@pytest.mark.parametrize("normalize", ["standardize", "global"])
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_a_weight_is_a_number_of_directions(rng, name, normalize):
+    cloud, directions = [rng.exponential(size=(40, 2))], circle(5)
+    settings = {"space": "euclidean", "aggregate": name, "normalize": normalize, "n_quantiles": 8}
+    if "even" in AGGREGATIONS[name].needs:
+        with pytest.raises(ValueError, match=f"aggregate '{name}' must .* weighted"):
+            nrcdt(cloud, directions=(directions, INTEGERS), **settings)
+        return
+    weighted = nrcdt(cloud, directions=(directions, INTEGERS), **settings)
+    repeated = nrcdt(cloud, directions=np.repeat(directions, INTEGERS, axis=0), **settings)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
+    alike = nrcdt(cloud, directions=(directions, np.full(5, 0.7)), **settings)
+    np.testing.assert_array_equal(alike, nrcdt(cloud, directions=directions, **settings))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_angular_quantiles_of_weighted_directions(seed):
+    """Among all directions, each as often as its weight says, the one at which the share exceeds the level."""
+    rng = np.random.default_rng(seed)
+    quantiles, counts = rng.normal(size=(2, 9, 4)).round(1), rng.integers(0, 6, 9)
+    counts[seed % 9] = 7
+    levels = [0, 1, 0.25, 1 / counts.sum(), *rng.random(3), *(np.cumsum(rng.permutation(counts)) / counts.sum())]
+    found = angular_quantiles(levels).function(quantiles, counts / counts.sum(), None)
+    ordered = np.sort(np.repeat(quantiles, counts, axis=1), axis=1)
+    n = ordered.shape[1]
+    places = [min(int(level * n + 1e-9), n - 1) for level in levels]  # the right end of a plateau
+    np.testing.assert_array_equal(found, np.hstack([ordered[:, place] for place in places]))
+
+
+def test_directions_without_weight_are_no_directions(quantiles):
+    one = angular_quantiles([0, 0.3, 1])
+    found = one.function(quantiles, np.array([0, 0.5, 0, 0.5, 0]), None)
+    np.testing.assert_array_equal(found, one.function(quantiles[:, [1, 3]], weights(2), None))
 
 
 def test_pairs_and_functions(quantiles):

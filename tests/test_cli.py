@@ -243,12 +243,12 @@ def test_features_of_clouds(tmp_path):
     np.savez(folder / "b.npz", points=points[1], weights=np.arange(1.0, 41))
     np.savetxt(folder / "c.csv", points[2], delimiter=",", header="x,y", comments="")
     samples = [read_cloud(path) for path in sorted(folder.iterdir())]
-    np.save(folder / "d.npy", np.outer(np.arange(5), [1.0, 2.0]))
+    np.save(folder / "d.npy", np.ones((5, 2)))
     np.save(folder / "e.npy", np.array([[np.nan, 1.0], [1.0, 2.0]]))
     np.save(folder / "f.npy", np.random.default_rng(0).normal(size=(9, 3)))
     result = run("features", folder, "-o", tmp_path / "a.parquet", "--aggregate", "tv", *SMALL)
     assert result.exit_code == 1
-    assert "d.npy: the sample must span all 2 dimensions; got points on a line" in result.output
+    assert "d.npy: the sample must have spread in every slice; got none in direction 0" in result.output
     assert "e.npy: the sample must be finite; got NaN" in result.output
     assert "f.npy: the sample must have 2 coordinates like other files; got 3. Run once" in result.output
     expected = NRCDT("euclidean", aggregate="tv", **SETTINGS).fit_transform(samples)

@@ -1,7 +1,10 @@
 """Direction sets: unit length, evenly spread, the same everywhere."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from nrcdt.directions import (
     circle,
@@ -75,7 +78,42 @@ def test_order_around_the_circle():
 
 def test_determinism():
     np.testing.assert_allclose(low_discrepancy(2, 4)[1], low_discrepancy(9, 4)[1])
-    np.testing.assert_allclose(fibonacci(2), [[np.sqrt(3) / 2, 0, 0.5], [-0.63858018, -0.58499175, -0.5]], atol=1e-8)
+    np.testing.assert_allclose(fibonacci(2), [[np.sqrt(3) / 2, 0, 0.5], [-0.63858018, 0.58499175, -0.5]], atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [1, 3, 64])
+def test_fibonacci_points_as_printed(n):
+    """(sqrt(1 - z^2) cos(k phi), sqrt(1 - z^2) sin(k phi), z) with z = 1 - (2k + 1) / n and phi = pi (3 - sqrt 5)."""
+    golden = math.pi * (3 - math.sqrt(5))
+    for k, point in enumerate(fibonacci(n)):
+        z = 1 - (2 * k + 1) / n
+        r = math.sqrt(1 - z * z)
+        np.testing.assert_allclose(point, [r * math.cos(k * golden), r * math.sin(k * golden), z], atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 3, 64])
+def test_super_fibonacci_points_as_printed(n):
+    """(a, b, c, d) of the paper, with phi_2 in the closed form that it gives for the root of phi_2^4 = phi_2 + 4."""
+    m = sum(math.cbrt((9 + sign * math.sqrt(49233)) / 18) for sign in (1, -1))
+    one, two = math.sqrt(2), (math.sqrt(m) + math.sqrt(2 / math.sqrt(m) - m)) / 2
+    assert two**4 == pytest.approx(two + 4, abs=1e-13)
+    for k, point in enumerate(rotations(n)):
+        share, turn = (2 * k + 1) / (2 * n), math.pi * (2 * k + 1)
+        a, b = (math.sqrt(share) * wave(turn / one) for wave in (math.sin, math.cos))
+        c, d = (math.sqrt(1 - share) * wave(turn / two) for wave in (math.cos, math.sin))
+        np.testing.assert_allclose(point, [a, b, c, d], atol=1e-12)
+
+
+def test_rotations_are_the_printed_matrices():
+    """Euler parameters (a, b, c, d) stand for the rotation of the Euler-Rodrigues formula: they are (w, x, y, z)."""
+    for quaternion, matrix in zip(rotations(5), Rotation.from_quat(rotations(5), scalar_first=True), strict=True):
+        a, b, c, d = quaternion
+        printed = [
+            [1 - 2 * (c * c + d * d), 2 * (b * c - a * d), 2 * (b * d + a * c)],
+            [2 * (b * c + a * d), 1 - 2 * (b * b + d * d), 2 * (c * d - a * b)],
+            [2 * (b * d - a * c), 2 * (c * d + a * b), 1 - 2 * (b * b + c * c)],
+        ]
+        np.testing.assert_allclose(matrix.as_matrix(), printed, atol=1e-12)
 
 
 def test_even_spread_is_told_from_uneven(rng):

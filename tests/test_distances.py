@@ -256,11 +256,19 @@ def test_measures_may_come_one_by_one(rng):
 
 @pytest.mark.parametrize("distance", [sliced_wasserstein, aligned])
 def test_errors_name_the_argument(rng, distance):
+    good, bad = rng.normal(size=(30, 2)), np.full((5, 2), np.nan)
+    with pytest.raises(ValueError, match=r"^Y\[1\] must be finite"):
+        distance([good], [good, bad], "euclidean")
+    with pytest.raises(ValueError, match=r"^X\[1\] must be finite"):
+        distance([good, bad], [good], "euclidean")
+
+
+def test_only_what_spans_the_plane_can_be_aligned(rng):
     good, line = rng.normal(size=(30, 2)), np.outer(np.arange(5.0), [1, 2])
     with pytest.raises(ValueError, match=r"^Y\[1\] must span all 2 dimensions"):
-        distance([good], [good, line], "euclidean", n_quantiles=16)
+        aligned([good], [good, line], "euclidean")
     with pytest.raises(ValueError, match=r"^X\[1\] must span all 2 dimensions"):
-        distance([good, line], [good], "euclidean", n_quantiles=16)
+        aligned([good, line], [good], "euclidean")
 
 
 def test_the_highest_frequency_counts_once():

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from features_fixture import STORED, batches, made
+from features_fixture import STORED, batches, made, tolerance
 
 BATCHES = batches()
-HOLDS_FLOAT32 = ("image_dtypes", "euclidean_mixed", "signal_ragged")
 
 
 @pytest.fixture(scope="module")
@@ -23,5 +22,5 @@ def test_features_are_those_that_were_stored(name, stored):
     for key, array in wanted.items():
         assert found[key].dtype == array.dtype
         assert found[key].shape == array.shape
-        tolerance = 1e-5 if array.dtype == np.float32 or name in HOLDS_FLOAT32 else 1e-12
-        np.testing.assert_allclose(found[key], array, rtol=tolerance, atol=tolerance * np.abs(array).max(), err_msg=key)
+        near = tolerance(name, array)
+        np.testing.assert_allclose(found[key], array, rtol=near, atol=near * np.abs(array).max(), err_msg=key)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from conftest import affine_map, cloud_of
-from nrcdt import NRCDT, RCDT, nrcdt
+from nrcdt import NORMALIZATIONS, NRCDT, RCDT, invariance, nrcdt
 from nrcdt.directions import circle
 from nrcdt.frames import mean_and_covariance, pull_back, whitening
 from nrcdt.measures import Cloud
@@ -74,12 +74,29 @@ def test_float32_and_batches(rng):
 
 def test_degenerate_clouds_get_the_same_message_as_before(rng):
     flat = np.stack([np.arange(9.0), 2 * np.arange(9.0)], axis=1)
-    with pytest.raises(ValueError, match=r"X\[1\] must span all 2 dimensions; got points on a line"):
-        nrcdt([cloud_of(rng), flat], "euclidean", frame="whitened")
+    for normalize in NORMALIZATIONS:
+        with pytest.raises(ValueError, match=r"X\[1\] must span all 2 dimensions; got points on a line. Nothing else"):
+            nrcdt([cloud_of(rng), flat], "euclidean", frame="whitened", normalize=normalize)
+
+
+@pytest.mark.parametrize("normalize", NORMALIZATIONS)
+@pytest.mark.parametrize("space", ["signal", "euclidean"])
+def test_whitening_on_the_line_is_a_shift_and_a_scale(rng, space, normalize):
+    """What undoes a scale undoes it; without, the whitened features ignore shift and scale, and the others do not."""
+    sample, moved = rng.random(30), np.zeros(80)
+    moved[40:70] = sample[::-1]
+    samples = [sample, moved] if space == "signal" else [sample[:, np.newaxis], 5 - 2 * sample[:, np.newaxis]]
+    fixed, whitened = (
+        nrcdt(samples, space, frame=frame, normalize=normalize, n_quantiles=9) for frame in ("fixed", "whitened")
+    )
+    np.testing.assert_allclose(whitened[1], whitened[0], atol=1e-10)
+    assert np.allclose(fixed[1], fixed[0], atol=1e-10) == (normalize not in ("center", None))
+    assert np.allclose(whitened, fixed, atol=1e-10) == (normalize not in ("center", None))
+    assert "affine maps" in invariance(space, frame="whitened", normalize=normalize)
 
 
 def test_curved_slices_cannot_be_whitened(rng):
-    with pytest.raises(ValueError, match="frame must be 'fixed' in the circular space, whose slices are not linear"):
+    with pytest.raises(ValueError, match="frame must be 'fixed' in the circular space, which is not flat or not"):
         nrcdt([cloud_of(rng)], "circular", frame="whitened")
 
 

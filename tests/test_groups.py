@@ -11,6 +11,7 @@ from arc_space import ARC
 from conftest import cloud_of
 from nrcdt import AGGREGATIONS, NORMALIZATIONS, SPACES, invariance, nrcdt
 from nrcdt.aggregate import Aggregation
+from nrcdt.plan import Plan
 
 ORIGIN = "rotations and reflections about the origin"
 RIGID = "rotations, reflections and shifts"
@@ -117,12 +118,12 @@ def test_stated_group_of_rotations(rng, normalize, aggregate):
     by = Rotation.random(rng=rng)
     moved = [by * points, points * by, points.inv()]
     sets = [one.as_matrix() for one in [points, *moved]]
-    unchanged = change(sets, "rotation", normalize, aggregate, n=8192)
+    unchanged = change(sets, "rotation", normalize, aggregate, n=32768)
     assert unchanged < 0.05
     if aggregate == "abs_min" and normalize == "global":
         return  # some direction has the overall mean at every level: nothing is left to compare
     other = Rotation.from_rotvec(points.as_rotvec() * [4.0, 0.1, 0.1] + [0, 0, 1]).as_matrix()
-    assert change([sets[0], other], "rotation", normalize, aggregate, n=8192) > 2 * unchanged
+    assert change([sets[0], other], "rotation", normalize, aggregate, n=32768) > 2 * unchanged
 
 
 def test_a_square_and_a_parallelogram(rng):
@@ -167,6 +168,25 @@ def test_pairs_promise_only_what_is_known():
     assert invariance(aggregate=promised) == "affine maps"
 
 
+@pytest.mark.parametrize("aggregate", AGGREGATIONS)
+@pytest.mark.parametrize("space", [*SPACES, "euclidean in space", "circular in space"])
+def test_what_the_transform_refuses_has_no_group(space, aggregate):
+    name, _, in_space = space.partition(" ")
+    own = {"image": 2, "signal": 1, "sphere_parallel": 3, "sphere_vertical": 2}
+    dimension = 3 if in_space else own.get(name, 4 if name.startswith("rotation") else 2)
+
+    def refused(function, **more):
+        try:
+            function(name, aggregate=aggregate, dimension=dimension, **more)
+        except ValueError as error:
+            return str(error).partition(";")[0]
+        return None
+
+    assert refused(invariance) == refused(Plan.resolve)
+    if aggregate == "tv":
+        assert (refused(invariance) is None) == (dimension == 2)
+
+
 def test_a_list_promises_what_all_of_it_keeps():
     for aggregate in (["max", "mean"], ["mean", "max"]):
         assert invariance(aggregate=aggregate) == "similarities"
@@ -181,7 +201,10 @@ def test_mistakes():
         invariance("circular", aggregate="spectrum")
     with pytest.raises(ValueError, match="frame must be one of fixed, whitened; got 'bent'"):
         invariance(frame="bent")
-    with pytest.raises(ValueError, match="frame must be 'fixed' in the circular space, whose slices are not linear"):
+    with pytest.raises(
+        ValueError,
+        match="frame must be 'fixed' in the circular space, which is not flat or not",
+    ):
         invariance("circular", frame="whitened")
     with pytest.raises(ValueError, match=r"normalize must be one of 'standardize', .*, None; got 'l2'"):
         invariance(normalize="l2")

@@ -7,7 +7,17 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from nrcdt.measures import check_clouds, check_image, check_images, check_points, check_rotations, check_sphere, floats
+from nrcdt.measures import (
+    Cloud,
+    check_clouds,
+    check_image,
+    check_images,
+    check_points,
+    check_rank,
+    check_rotations,
+    check_sphere,
+    floats,
+)
 
 GOOD = np.ones((3, 4))
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -97,14 +107,10 @@ def test_dtypes():
 @pytest.mark.parametrize(
     ("cloud", "message"),
     [
-        (np.ones((7, 2)), r"X\[1\] must span all 2 dimensions; got points on a single point. Drop"),
-        (np.outer(np.arange(5), [1.0, 2.0]), r"X\[1\] must span all 2 dimensions; got points on a line"),
-        (np.outer(np.arange(5), [1.0, 2.0]) + 1e6, r"X\[1\] must span all 2 dimensions; got points on a line"),
-        (SQUARE[:1], r"X\[1\] must span all 2 dimensions; got points on a single point"),
-        ((SQUARE, [1, 1, 0, 0]), r"X\[1\] must span all 2 dimensions; got points on a line"),
-        (SQUARE.ravel(), r"X\[1\] must be a cloud of shape \(n_points, d\) with d at least 2; got shape \(8,\)"),
-        (SQUARE[:, :1], r"X\[1\] must be a cloud of shape .* got shape \(4, 1\)"),
+        (SQUARE.ravel(), r"X\[1\] must be a cloud of shape \(n_points, d\); got shape \(8,\)"),
+        (SQUARE[:, :1], r"X\[1\] must have 2 coordinates like X\[0\]; got 1. Transform"),
         (SQUARE[:0], r"X\[1\] must hold at least one point; got shape \(0, 2\). Drop"),
+        (SQUARE[:, :0], r"X\[1\] must hold at least one point; got shape \(4, 0\). Drop"),
         (np.hstack([SQUARE, SQUARE]), r"X\[1\] must have 2 coordinates like X\[0\]; got 4. Transform"),
         (SQUARE * np.nan, r"X\[1\] must be finite; got NaN"),
         (
@@ -122,19 +128,36 @@ def test_bad_clouds(cloud, message):
         check_clouds([SQUARE, cloud])
 
 
+@pytest.mark.parametrize(
+    ("cloud", "flat"),
+    [
+        (np.ones((7, 2)), "a single point. Drop"),
+        (np.outer(np.arange(5), [1.0, 2.0]), "a line"),
+        (np.outer(np.arange(5), [1.0, 2.0]) + 1e6, "a line"),
+        (SQUARE[:1], "a single point"),
+        ((SQUARE, [1, 1, 0, 0]), "a line"),
+        (([[0.0, 0], [1, 0], [0, 1]], [1, 1, 1e-30]), "a line"),
+    ],
+)
+def test_flat_clouds_are_measures_that_do_not_span_space(cloud, flat):
+    _, checked = check_clouds([SQUARE, cloud])
+    with pytest.raises(ValueError, match=f"the cloud must span all 2 dimensions; got points on {flat}"):
+        check_rank(checked, "the cloud")
+
+
 def test_a_plane_in_space(rng):
     flat = rng.normal(size=(50, 2)) @ rng.normal(size=(2, 3))
     for scale in (1.0, 1e-8, 1e8):
         with pytest.raises(ValueError, match=r"X\[0\] must span all 3 dimensions; got points on a plane"):
-            check_clouds([scale * flat])
+            check_rank(Cloud(scale * flat, None), "X[0]")
     with pytest.raises(ValueError, match="a plane"):
-        check_clouds([flat.astype(np.float32)])
+        check_rank(Cloud(flat.astype(np.float32), None), "X[0]")
 
 
 def test_thin_clouds_are_not_flat(rng):
     thin = rng.normal(size=(50, 3)) * [1, 1, 1e-6]
     for scale in (1.0, 1e-8, 1e8):
-        assert len(check_clouds([scale * thin])) == 1
+        check_rank(Cloud(scale * thin, None), "X[0]")
 
 
 def test_weights():
@@ -188,11 +211,6 @@ def test_a_bare_table_of_points_is_a_single_sample(rng):
 
 def test_points_of_any_shape(rng):
     assert check_points([rng.normal(size=(5, 2, 2))])[0].points.shape == (5, 2, 2)
-
-
-def test_weights_count_for_the_rank():
-    with pytest.raises(ValueError, match="points on a line"):
-        check_clouds([([[0.0, 0], [1, 0], [0, 1]], [1, 1, 1e-30])])
 
 
 @pytest.mark.parametrize(("check", "one"), [(check_rotations, [1.0, 0, 0, 0]), (check_sphere, [1.0, 0, 0])])

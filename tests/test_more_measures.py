@@ -211,9 +211,21 @@ def test_signed_in_scikit_learn(rng):
     np.testing.assert_array_equal(Signed(NRCDT("euclidean", **FEW)).fit_transform(bare[np.newaxis]), features[:1])
 
 
+@pytest.mark.parametrize("factor", [2.5, -0.3])
+def test_a_negative_factor_exchanges_the_parts(rng, factor):
+    image = rng.normal(size=(6, 6))
+    for transformer in (NRCDT(**FEW), RCDT(**FEW)):
+        features = Signed(transformer).fit_transform([image, factor * image])
+        *parts, shares = np.split(features, [features.shape[1] // 2 - 1, features.shape[1] - 2], axis=1)
+        for block in (np.stack(parts), shares.T):
+            np.testing.assert_allclose(block[:, 1], block[:: 1 if factor > 0 else -1, 0], atol=1e-12)
+        assert relative(features).max() < 1e-12 or factor < 0
+        assert np.abs(features[0] - features[1]).max() > 0.01 or factor > 0
+
+
 def test_signed_measures_that_are_refused(rng):
     image, points = rng.normal(size=(4, 4)), cloud_of(rng, 20)
-    line = np.where(np.arange(20) < 2, -1, 1)
+    single = np.where(np.arange(20) < 1, -1, 1)
     model = Signed(NRCDT(**FEW))
     with pytest.raises(ValueError, match=r"X\[1\] must hold positive or negative mass; got zeros only"):
         model.fit([image, 0 * image])
@@ -224,10 +236,10 @@ def test_signed_measures_that_are_refused(rng):
     with pytest.raises(TypeError, match="transformer must have a space, as NRCDT and RCDT do; got Pipeline"):
         Signed(make_pipeline(NRCDT())).fit([image])
     cloud_model = Signed(NRCDT("euclidean", **FEW))
-    with pytest.raises(
-        ValueError, match=r"the negative part of X\[1\] must span all 2 dimensions; got points on a line"
-    ):
-        cloud_model.fit([(points, rng.normal(size=20)), (points, line)])
+    with pytest.raises(FlatSlice, match=r"the negative part of X\[1\] must have spread in every slice"):
+        cloud_model.fit_transform([(points, rng.normal(size=20)), (points, single)])
+    with pytest.raises(ValueError, match=r"the negative part of X\[1\] must span all 2 dimensions; got points on a si"):
+        Signed(NRCDT("euclidean", frame="whitened", **FEW)).fit_transform([points, (points, single)])
     with pytest.raises(ValueError, match=r"the weights of X\[0\] must hold positive or negative mass"):
         cloud_model.fit([(points, np.zeros(20))])
     flat = Signed(NRCDT("hyperbolic_geodesic", **FEW))

@@ -10,12 +10,14 @@ from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from scipy.special import sph_harm_y
 
 from .arrays import Array, like
 from .errors import InputError
 from .measures import as_floats, check_finite, positive_integer
+
+STEP_TOLERANCE = 1e-12  # of a level: weights that exceed it by so much are still the level, rounded
 
 Function = Callable[..., Any]
 Needs = Literal["any", "circle", "even", "even circle"]
@@ -102,10 +104,20 @@ def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> 
     ----------
     levels : numbers between 0, the minimum over all directions, and 1, the maximum
 
+    Notes
+    -----
+    Of n directions of equal weight, the k-th smallest value belongs to the level (k - 1) / (n - 1), and values between
+    two of them are interpolated. Of directions with weights the quantile is that of a measure: the smallest value at
+    which the weights up to there exceed the level, which is the right end of a plateau. Directions of weight zero are
+    left out.
+
     Examples
     --------
-    >>> angular_quantiles([0.5]).function(np.array([[[1.0], [5.0], [3.0]]]), np.ones(3) / 3, None)
+    >>> values = np.array([[[1.0], [5.0], [3.0]]])
+    >>> angular_quantiles([0.5]).function(values, np.ones(3) / 3, None)
     array([[3.]])
+    >>> angular_quantiles([0.5]).function(values, np.array([0.1, 0.8, 0.1]), None)
+    array([[5.]])
     """
     wanted = np.asarray(levels, dtype=np.float64)
     if wanted.ndim != 1 or wanted.size == 0 or not np.all((wanted >= 0) & (wanted <= 1)):
@@ -115,11 +127,32 @@ def angular_quantiles(levels: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0)) -> 
     return Aggregation("angular_quantiles", function, exchange=exchange, n_rows=len(wanted))
 
 
-def _angular_quantiles(levels: Array, quantiles: Any, weights: Any, directions: Any) -> Any:
+def _angular_quantiles(levels: Array, quantiles: Any, weights: Array, directions: Any) -> Any:
     xp = array_namespace(quantiles)
+    if not weights.all():
+        kept = xp.asarray(np.flatnonzero(weights), device=device(quantiles))
+        quantiles, weights = xp.take(quantiles, kept, axis=1), weights[weights > 0]
     ordered = xp.sort(quantiles, axis=1, stable=False)
+    if not weights_are_even(weights):
+        return xp.concat(_weighted_quantiles(levels, quantiles, ordered, weights), axis=1)
     places = levels * (ordered.shape[1] - 1)
     return xp.concat([_between(ordered, float(place)) for place in places], axis=1)
+
+
+def weights_are_even(weights: Array) -> bool:
+    """Tell whether weights are all the same, up to rounding."""
+    return bool(np.ptp(weights) < 1e-9 * weights.max())
+
+
+def _weighted_quantiles(levels: Array, quantiles: Any, ordered: Any, weights: Array) -> list[Any]:
+    """Generalised inverses of the weighted distributions over the directions, one per level."""
+    xp = array_namespace(quantiles)
+    shares = xp.asarray(weights / weights.sum(), dtype=xp.float64, device=device(quantiles))
+    order = xp.argsort(quantiles, axis=1, stable=False)
+    up_to = xp.cumulative_sum(xp.reshape(xp.take(shares, xp.reshape(order, (-1,))), order.shape), axis=1)
+    highest = ordered[:, -1:, :]  # at level 1 nothing exceeds
+    beyond = [up_to > float(level) * (1 + STEP_TOLERANCE) for level in levels]
+    return [xp.min(xp.where(one, ordered, highest), axis=1) for one in beyond]
 
 
 def _between(ordered: Any, place: float) -> Any:

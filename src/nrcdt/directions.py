@@ -21,7 +21,8 @@ from scipy.special import ndtri
 from .arrays import Array
 from .errors import InputError
 
-GOLDEN_RATIO = (1 + 5**0.5) / 2
+GOLDEN_ANGLE = np.pi * (3 - 5**0.5)  # phi of the paper's Fibonacci points
+SUPER_FIBONACCI = 2**0.5, 1.533751168755204288118041  # phi_1, and phi_2: the positive root of phi_2^4 = phi_2 + 4
 LENGTH_TOLERANCE = 1e-5
 ROUNDING = 1e-12
 
@@ -48,10 +49,14 @@ def circle(n: int) -> Array:
 
 
 def fibonacci(n: int) -> Array:
-    """Return n points of the Fibonacci lattice on the unit sphere of R^3."""
-    i = np.arange(n)
-    z = 1 - (2 * i + 1) / n
-    angle = 2 * np.pi * i / GOLDEN_RATIO
+    """Return n points of the Fibonacci lattice on the unit sphere of R^3, each further round by the golden angle.
+
+    Point k is (sqrt(1 - z^2) cos(k phi), sqrt(1 - z^2) sin(k phi), z) with z = 1 - (2 k + 1) / n and phi = pi (3 -
+    sqrt 5), as the paper has it.
+    """
+    k = np.arange(n)
+    z = 1 - (2 * k + 1) / n
+    angle = k * GOLDEN_ANGLE
     radius = np.sqrt(1 - z**2)
     return np.stack([radius * np.cos(angle), radius * np.sin(angle), z], axis=1)
 
@@ -70,7 +75,12 @@ def low_discrepancy(n: int, d: int) -> Array:
 
 
 def sphere(n: int, d: int) -> Array:
-    """Return n directions in R^d: equispaced (d = 2), Fibonacci (d = 3), low discrepancy (d > 3)."""
+    """Return n directions in R^d: equispaced (d = 2), Fibonacci (d = 3), low discrepancy (d > 3).
+
+    The line (d = 1) has two directions, +1 and -1, whatever n is.
+    """
+    if d == 1:
+        return np.array([[1.0], [-1.0]])
     if d == 2:
         return circle(n)
     return fibonacci(n) if d == 3 else low_discrepancy(n, d)
@@ -86,13 +96,15 @@ def shells(n: int, d: int, radii: Sequence[float] = (0.75,)) -> Array:
 
 
 def rotations(n: int) -> Array:
-    """Return n unit quaternions (w, x, y, z) of the Super-Fibonacci spiral on SO(3) (Alexa, 2022)."""
+    """Return n unit quaternions (w, x, y, z) of the Super-Fibonacci spiral on SO(3) (Alexa, 2022).
+
+    With s = k + 1/2 and t = s / n, point k is (sqrt(t) sin(2 pi s / phi_1), sqrt(t) cos(2 pi s / phi_1), sqrt(1 - t)
+    cos(2 pi s / phi_2), sqrt(1 - t) sin(2 pi s / phi_2)): the Euler parameters (a, b, c, d) of the paper.
+    """
     s = np.arange(n) + 0.5
-    t = s / n
-    alpha = 2 * np.pi * s / np.sqrt(2)
-    beta = 2 * np.pi * s / 1.533751168755204288118041
-    inner, outer = np.sqrt(t), np.sqrt(1 - t)
-    return np.stack([inner * np.sin(alpha), inner * np.cos(alpha), outer * np.sin(beta), outer * np.cos(beta)], axis=1)
+    alpha, beta = (2 * np.pi * s / constant for constant in SUPER_FIBONACCI)
+    inner, outer = np.sqrt(s / n), np.sqrt(1 - s / n)
+    return np.stack([inner * np.sin(alpha), inner * np.cos(alpha), outer * np.cos(beta), outer * np.sin(beta)], axis=1)
 
 
 def opposite_half(directions: Array) -> bool:

@@ -7,7 +7,7 @@ direction axis of its quantiles, after a reversal for reflections. The best shif
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from .arrays import Array
 from .errors import InputError, samples_called
 from .estimators import RCDT
 from .frames import whitening
-from .measures import as_floats, check_any_clouds, check_clouds, check_finite, floats, positive_integer
+from .measures import as_floats, check_finite, floats, positive_integer
 from .sorted_slices import Pairs, distance_powers
 from .spaces import find_space
 
@@ -97,8 +97,6 @@ def sliced_wasserstein(
     exact = n_quantiles is None and found.measure == "points"
     if exact:
         _refuse_sampled(reference, trim, normalize)
-        if found.check is check_clouds and frame == "fixed":
-            found = replace(found, check=check_any_clouds)
     model = RCDT(
         found,
         image_shape=image_shape,

@@ -152,7 +152,7 @@ class NRCDT(Slicer):
         Shape of flattened images. Left out, they are square if their length is a square, else one row of pixels.
     n_directions : int
         Number of directions: equispaced on the circle, Fibonacci on the sphere, Super-Fibonacci on SO(3); each space
-        has its own.
+        has its own. The line has two, +1 and -1, whatever the number.
     directions : array, or (array, weights), optional
         Directions to use instead.
     n_radii : int or "auto"

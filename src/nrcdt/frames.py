@@ -15,9 +15,11 @@ from array_api_compat import array_namespace, device
 
 from .arrays import Array
 from .directions import opposite_half
-from .measures import Batch, Cloud, each, pixel_side
+from .errors import Where
+from .measures import Batch, Cloud, Points, check_rank, each, pixel_side
 
 FRAMES = ("fixed", "whitened")
+THIN = 1e-8  # of variances: where they differ so much, half of the digits of the smaller one are lost
 
 
 class Whitening(NamedTuple):
@@ -94,7 +96,30 @@ def whitening(measure: Array | Cloud) -> Whitening:
     mean, covariance = mean_and_covariance(measure)
     xp = array_namespace(mean)
     variances, axes = xp.linalg.eigh(covariance)
+    if isinstance(measure, Cloud) and not bool(variances[0] > THIN * variances[-1]):
+        return Whitening(mean, _inverse_root(measure, mean))
     return Whitening(mean, (axes / xp.sqrt(variances)) @ axes.T)
+
+
+def _inverse_root(cloud: Cloud, mean: Array) -> Array:
+    """Inverse square root of the covariance of a thin cloud, with all digits: no square comes in."""
+    xp = array_namespace(cloud.points)
+    points = xp.astype(cloud.points, xp.float64) - mean
+    weights = xp.ones_like(points[:, 0]) if cloud.weights is None else xp.astype(cloud.weights, xp.float64)
+    share = weights / xp.sum(weights)
+    _, spreads, axes = xp.linalg.svd(points * xp.sqrt(share)[:, None], full_matrices=False)
+    root: Array = (axes.T / spreads) @ axes
+    return root
+
+
+def refuse_flat_clouds(clouds: Points) -> None:
+    """Refuse clouds that cannot be whitened, the first by its number."""
+    for i, cloud in enumerate(clouds):
+        check_rank(
+            cloud,
+            Where("X", i),
+            "Nothing else can be whitened: drop the sample, describe it by fewer coordinates, or take frame='fixed'.",
+        )
 
 
 def whitenings(batch: Batch) -> Whitening:

@@ -31,7 +31,13 @@ NORMALIZATIONS: dict[Normalization, str] = {
 
 
 def normalize(
-    quantiles: Array, how: Normalization, level_weights: Array, direction_weights: Array, *, linear: bool = True
+    quantiles: Array,
+    how: Normalization,
+    level_weights: Array,
+    direction_weights: Array,
+    *,
+    linear: bool = True,
+    noise: Array | None = None,
 ) -> Array:
     """Shift and scale quantile functions.
 
@@ -42,11 +48,13 @@ def normalize(
     level_weights, direction_weights : shares of the reference and of the directions, each summing to one
     linear : bool
         For "global": whether the mean of the measure shifts every slice by its own amount, as inner products do.
+    noise : array of shape (n_samples,), optional
+        Spreads that are no more than rounding of coordinates.
 
     Raises
     ------
     FlatSlice
-        where a slice has no spread to be divided by.
+        where a slice has no spread to be divided by; for "global", where none has.
     """
     if how is None:
         return quantiles
@@ -63,7 +71,7 @@ def normalize(
         means, variances = kernels.row_moments(quantiles, level_weights, np.empty(shape), np.empty(shape))
         shifts, spreads = _shifts_and_spreads(how, means, variances, direction_weights, linear)
     if how != "center":
-        refuse_flat(shifts, spreads, float(xp.finfo(quantiles.dtype).eps))
+        refuse_flat(shifts, spreads, float(xp.finfo(quantiles.dtype).eps), noise, common=how == "global")
     normalized: Array = kernels.shift_and_scale(quantiles, shifts, 1 / spreads)
     return normalized
 
@@ -96,15 +104,22 @@ def _average(values: Any, weights: Any) -> Any:
     return array_namespace(values).sum(values * weights, axis=1, keepdims=True)
 
 
-def refuse_flat(means: Array, spreads: Array, precision: float) -> None:
-    """Refuse slices without spread; means and spreads are of shape (n_samples, n_directions)."""
+def refuse_flat(
+    means: Array, spreads: Array, precision: float, noise: Array | None = None, *, common: bool = False
+) -> None:
+    """Refuse slices without spread; means and spreads are of shape (n_samples, n_directions).
+
+    `noise` is as for `normalize`, and `common` says that all slices of a sample have one spread.
+    """
+    if noise is not None:
+        spreads = spreads * (spreads > like(noise, spreads)[:, None])
     first = kernels_for(means).first_flat(means, spreads, ROUNDING * precision)
     if first >= 0:
         sample, direction = divmod(first, means.shape[1])
         raise FlatSlice(
             Where("X", int(sample)),
-            "have spread in every slice",
-            f"none in direction {direction}",
+            f"have spread in {'some' if common else 'every'} slice",
+            "none in any direction" if common else f"none in direction {direction}",
             "Drop the sample, choose other directions, normalize with 'center' or None; if nearly all mass is in one "
             "point, raise n_quantiles; if the sample lies far from the origin, subtract its mean first.",
         )

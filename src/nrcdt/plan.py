@@ -10,15 +10,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace
 
-from .aggregate import Aggregation, aggregate, find_aggregations
+from .aggregate import Aggregation, aggregate, find_aggregations, weights_are_even
 from .arrays import Array
 from .directions import evenly_spread, opposite_half, run_around, unit_vectors
 from .errors import InputError
 from .fingerprint import digest
-from .frames import FRAMES, centred, pull_back, whitenings
+from .frames import FRAMES, centred, pull_back, refuse_flat_clouds, whitenings
 from .kernels import kernels_for
 from .levels import reference_levels
-from .measures import Batch, Points, as_floats, check_finite, positive_integer
+from .measures import Batch, Points, as_floats, check_finite, positive_integer, rounding
 from .normalize import NORMALIZATIONS, FlatSlice, Normalization, normalize, refuse_flat
 from .slices import Levels, PhiValues, PixelDensity, Projection, Slices
 from .spaces import Space, find_space
@@ -159,6 +159,11 @@ class Plan:
         return self.space.densities is not None and opposite_half(self.directions)
 
     @cached_property
+    def projects(self) -> bool:
+        """Whether slices are points of flat space, projected on the directions."""
+        return self.space.linear and self.space.densities is None
+
+    @cached_property
     def frames(self) -> dict[str, list[Aggregation]]:
         """Which aggregations are taken of the slices of which frame, whose slices are computed once."""
         used: dict[str, list[Aggregation]] = {}
@@ -196,6 +201,7 @@ class Plan:
         They are points of shape (n_directions, n_points), not sorted, with their weights.
         """
         slices, shifts, stretches = self._slices(batch, self.frame)
+        noise = self._noise(batch, self.frame)
         assert isinstance(slices, Projection | PhiValues)
         for i, (points, weights) in enumerate(slices.points()):
             points = points[np.newaxis].copy()  # the user's phi may keep its own
@@ -203,8 +209,9 @@ class Plan:
                 points = kernels_for(points).shift_and_scale(points, shifts[i : i + 1], stretches[i : i + 1])
             shares = np.ones(points.shape[2]) if weights is None else weights.astype(np.float64)
             settings = (self.normalization, shares / shares.sum(), self.direction_weights)
+            own = None if noise is None else noise[i : i + 1]
             try:
-                points = normalize(points, *settings, linear=self.space.linear)
+                points = normalize(points, *settings, linear=self.space.linear, noise=own)
             except FlatSlice as error:
                 raise error.about(sample=i) from None
             yield points[0], weights
@@ -214,8 +221,14 @@ class Plan:
         quantiles = slices.quantiles(self.levels)
         if shifts is not None:
             quantiles = kernels_for(quantiles).shift_and_scale(quantiles, shifts, stretches)
-        weights = (self.levels.weights, self.direction_weights)
-        return normalize(quantiles, self.normalization, *weights, linear=self.space.linear)
+        settings = (self.normalization, self.levels.weights, self.direction_weights)
+        return normalize(quantiles, *settings, linear=self.space.linear, noise=self._noise(batch, frame))
+
+    def _noise(self, batch: Batch, frame: str) -> Array | None:
+        """Return the spreads that rounding may make of none; what is whitened is known not to be flat."""
+        if not isinstance(batch, Points) or not self.projects or frame == "whitened":
+            return None
+        return np.array([rounding(cloud) for cloud in batch])
 
     def _extremes(self, batch: Batch, frame: str) -> Any:
         """Bounds over the directions of what `_quantiles` returns; standardising undoes every shift and stretch."""
@@ -228,8 +241,9 @@ class Plan:
 
     def _slices(self, batch: Batch, frame: str) -> tuple[Slices, Any, Any]:
         """Slices of a batch, and by what their quantiles are to be shifted, then stretched."""
-        ignores_shifts = self.space.linear and (frame == "whitened" or self.normalization is not None)
-        if isinstance(batch, Points) and self.space.densities is None and ignores_shifts:
+        if isinstance(batch, Points) and self.projects and (frame == "whitened" or self.normalization is not None):
+            if frame == "whitened":
+                refuse_flat_clouds(batch)
             batch = Points.of(list(map(centred, batch)))  # far from the origin inner products would lose digits
         directions, shifts, stretches = self.directions[np.newaxis], None, None
         if frame == "whitened":
@@ -244,7 +258,7 @@ def check_frame(frame: Any, space: Space) -> None:
     if frame == "whitened" and not space.linear:
         raise InputError(
             "frame",
-            f"be 'fixed' in the {space.name} space, whose slices are not linear",
+            f"be 'fixed' in the {space.name} space, which is not flat or not sliced by inner products",
             repr(frame),
             "Images, signals and the euclidean space can be whitened.",
         )
@@ -302,7 +316,6 @@ def refuse_directions(
     aggregations: Sequence[Aggregation], directions: Array, space: Space, weights: Array | None = None
 ) -> None:
     """Refuse aggregations that ask for an order or an even spread that directions, or their weights, do not have."""
-    even = weights is None or bool(np.ptp(weights) < 1e-9 * weights.max())
     for one in aggregations:
         if "circle" in one.needs and not run_around(directions):
             raise InputError(
@@ -311,7 +324,10 @@ def refuse_directions(
                 f"directions of shape {directions.shape} in the {space.name} space",
                 "Use 'max', or plane directions sorted by angle, at least two.",
             )
-        if "even" in one.needs and not (even and space.unit_directions and evenly_spread(directions)):
+        if "even" not in one.needs:
+            continue
+        even = weights is None or weights_are_even(weights)
+        if not (even and space.unit_directions and evenly_spread(directions)):
             raise InputError(
                 f"aggregate {one.name!r}",
                 "have directions spread evenly over a circle or a sphere",

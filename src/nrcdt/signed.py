@@ -31,8 +31,9 @@ class Signed(MetaEstimatorMixin, TransformerMixin, BaseEstimator):  # type: igno
     """Features of signed measures: of the positive part, of the negative part, and the share of mass in each.
 
     A part that a sample does not have gives zeros. The features ignore the maps that `transformer` ignores, where
-    values move along with the map, and factors in front of a sample. Where `transformer` normalises, it does so part by
-    part: where the positive part lies relative to the negative one is then not seen.
+    values move along with the map, and positive factors in front of a sample; negative ones exchange the two parts.
+    Where `transformer` normalises, it does so part by part: where the positive part lies relative to the negative one
+    is then not seen.
 
     Parameters
     ----------
@@ -150,4 +151,6 @@ def _call(method: Any, parts: list[_Part]) -> Any:
     except LocatedError as error:
         if error.sample is None:
             raise
-        raise error.about(sample=parts[error.sample].sample) from error.__cause__
+        part = parts[error.sample]
+        phrase = f"the {SIGNS[part.sign]} part of {{}}"
+        raise error.about(sample=part.sample, phrase=error.where.part(phrase).phrase) from error.__cause__

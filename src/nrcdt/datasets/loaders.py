@@ -19,7 +19,7 @@ from ..errors import InputError, LocatedError
 from ..files import SUFFIXES, read_cloud, read_image
 from ..files.kinds import visible_files
 from ..files.meshes import load_mesh
-from ..measures import check_clouds, positive_integer
+from ..measures import check_clouds, check_rank, positive_integer
 from .affine import eight_bits
 from .dataset import Dataset
 from .registry import MissingData, at_hand, missing, need
@@ -207,7 +207,7 @@ def _read_points(path: Path) -> Array:
     if points.shape[1:] != (3,):
         raise InputError("the points", "have 3 coordinates", f"shape {points.shape}")
     try:
-        check_clouds([points])
+        check_rank(check_clouds([points])[0], "the points")
     except LocatedError as error:
         raise error.about(argument="the points", sample=None) from None
     return points

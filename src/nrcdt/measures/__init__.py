@@ -15,7 +15,16 @@ from .images import (
     images_from_rows,
     pixel_side,
 )
-from .points import Cloud, check_any_clouds, check_clouds, check_hyperbolic, check_points, check_rotations, check_sphere
+from .points import (
+    Cloud,
+    check_clouds,
+    check_hyperbolic,
+    check_points,
+    check_rank,
+    check_rotations,
+    check_sphere,
+    rounding,
+)
 from .signals import check_signals, check_vertex_weights
 from .values import as_floats, check_finite, check_size, float_type, is_rows, positive_integer, refuse_masked
 
@@ -26,13 +35,13 @@ __all__ = [
     "Points",
     "as_floats",
     "batch_of_images",
-    "check_any_clouds",
     "check_clouds",
     "check_finite",
     "check_hyperbolic",
     "check_image",
     "check_images",
     "check_points",
+    "check_rank",
     "check_rotations",
     "check_shape",
     "check_signals",
@@ -50,4 +59,5 @@ __all__ = [
     "pixel_side",
     "positive_integer",
     "refuse_masked",
+    "rounding",
 ]

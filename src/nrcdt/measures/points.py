@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..errors import InputError, Where, where_of
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, check_size, samples_of
 
 ROTATION_TOLERANCE = 1e-4
+ROUNDINGS = 4  # of the largest coordinate: half of one is lost in each coordinate, and a few more in sums
 
 
 class Cloud(NamedTuple):
@@ -68,20 +68,29 @@ def _spreads(cloud: Cloud) -> Array:
     return np.pad(np.linalg.svd(centred, compute_uv=False), (0, max(0, points.shape[1] - len(points))))
 
 
-def _check_rank(cloud: Cloud, name: Where | str) -> None:
-    """Refuse clouds in a hyperplane: some slice of them has no spread."""
+def rounding(cloud: Cloud) -> float:
+    """Return the largest spread that rounded coordinates of this size may make of none."""
+    return float(ROUNDINGS * np.finfo(cloud.points.dtype).eps * np.abs(cloud.points).max())
+
+
+def check_rank(
+    cloud: Cloud, name: Where | str, remedy: str = "Drop the sample, or describe it by fewer coordinates."
+) -> None:
+    """Refuse clouds in a hyperplane, up to rounding: they have no spread across it, and cannot be whitened.
+
+    Examples
+    --------
+    >>> check_rank(Cloud(np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]), None), "the cloud")
+    Traceback (most recent call last):
+    nrcdt.errors.InputError: the cloud must span all 2 dimensions; got points on a line. Drop the sample, or describe \
+it by fewer coordinates.
+    """
     dimension = cloud.points.shape[1]
     spreads = _spreads(cloud)
-    rounding = 4 * np.finfo(cloud.points.dtype).eps * np.abs(cloud.points).max()
-    rank = int((spreads > max(RANK_TOLERANCE[cloud.points.dtype] * spreads[0], rounding)).sum())
+    rank = int((spreads > max(RANK_TOLERANCE[cloud.points.dtype] * spreads[0], rounding(cloud))).sum())
     if rank < dimension:
         flat = {0: "a single point", 1: "a line", 2: "a plane"}.get(rank, f"a {rank}-dimensional plane")
-        raise InputError(
-            name,
-            f"span all {dimension} dimensions",
-            f"points on {flat}",
-            "Drop the sample, or describe it by fewer coordinates.",
-        )
+        raise InputError(name, f"span all {dimension} dimensions", f"points on {flat}", remedy)
 
 
 def _as_it_is(array: Array, name: Where | str) -> Array:
@@ -97,7 +106,7 @@ def check_points(
         name = Where("X", i)
         raw, weights = _weighted(sample, name)
         points = as_floats(raw, name)
-        if points.ndim == 0 or len(points) == 0:
+        if points.ndim == 0 or points.size == 0:
             raise InputError(name, "hold at least one point", f"shape {points.shape}", "Drop the sample.")
         check_size(points, name)
         clouds.append(_drop_weightless(convert(points, name), weights))
@@ -107,6 +116,8 @@ def check_points(
 def check_clouds(X: Any) -> list[Cloud]:
     """Return clouds from an (n, N, d) array or from a sequence of (N, d) arrays or (points, weights) pairs.
 
+    They may lie on a line or in a single point: what cannot be done with such clouds is refused where it is done.
+
     Examples
     --------
     >>> import numpy as np
@@ -114,21 +125,7 @@ def check_clouds(X: Any) -> list[Cloud]:
     >>> check_clouds([triangle, (triangle, [1, 2, 3])])[1].weights
     array([1., 2., 3.])
     """
-    clouds = check_any_clouds(X, 2)
-    for i, cloud in enumerate(clouds):
-        _check_rank(cloud, Where("X", i))
-    return clouds
-
-
-def check_any_clouds(X: Any, fewest: int = 1) -> list[Cloud]:
-    """Return clouds as `check_clouds` does, also flat ones: points on a line, a single point.
-
-    Examples
-    --------
-    >>> check_any_clouds([[[3.0, 4.0]]])[0].points
-    array([[3., 4.]])
-    """
-    clouds = check_points(X, "clouds of shape (n_points, d)", partial(_coordinates, fewest=fewest))
+    clouds = check_points(X, "clouds of shape (n_points, d)", _coordinates)
     _check_dimensions(clouds, "have {} coordinates", "Transform clouds of different dimension separately.")
     return clouds
 
@@ -141,11 +138,11 @@ def _check_dimensions(clouds: list[Cloud], rule: str, remedy: str) -> None:
             raise InputError(Where("X", i), f"{must} like X[0]", cloud.points.shape[1], remedy)
 
 
-def _coordinates(points: Array, name: Where | str, fewest: int) -> Array:
-    if points.ndim != 2 or points.shape[1] < fewest:
+def _coordinates(points: Array, name: Where | str) -> Array:
+    if points.ndim != 2:
         raise InputError(
             name,
-            f"be a cloud of shape (n_points, d) with d at least {fewest}",
+            "be a cloud of shape (n_points, d)",
             f"shape {points.shape}",
             "One row per point, one column per coordinate; one cloud with weights goes as [(points, weights)].",
         )

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..distances import check_max_rotation
 from ..errors import InputError, LocatedError
-from ..measures import Cloud, as_floats, check_image, positive_integer
+from ..measures import Cloud, as_floats, check_image, check_rank, positive_integer
 from ..plan import Plan
 from ..rasters import box_around
 from ..spaces import find_space
@@ -259,6 +259,7 @@ def _check_cloud(cloud: Any, name: str) -> Cloud:
         (checked,) = find_space("euclidean").check([cloud])
     except LocatedError as error:
         raise error.about(argument=name, sample=None) from None
+    check_rank(checked, name)
     return Cloud(checked.points.astype(np.float64, copy=False), checked.weights)
 
 

@@ -91,7 +91,7 @@ SPACES: dict[str, Space] = {
         Space(
             name="sphere_parallel",
             check=check_sphere,
-            dimension=columns,
+            dimension=partial(fixed, 3),
             directions=sets.sphere,
             group="rotations and reflections of the sphere",
             unit_directions=True,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from ..measures import Cloud
+from ..measures import Cloud, rounding
 
 GROUPS: dict[str | None, str] = dict.fromkeys(("center", None), "rotations, reflections and shifts")
 
@@ -22,10 +22,13 @@ def phi(points: Array, directions: Array) -> Array:
 
 
 def place(cloud: Cloud, directions: Array) -> tuple[Cloud, Array]:
-    """Put the centres around the mean of the cloud."""
+    """Put the centres around the mean of the cloud; what is a single point but for rounding becomes one."""
     points = cloud.points.astype(np.float64)
     mean = np.average(points, axis=0, weights=cloud.weights)
     spread = np.sqrt(np.average(((points - mean) ** 2).sum(axis=1), weights=cloud.weights))
+    if spread <= rounding(cloud):
+        points[:], spread = points[0], 0.0
+        return cloud._replace(points=points.astype(cloud.points.dtype)), points[0] + 0 * directions
     return cloud, mean + spread * directions
 
 

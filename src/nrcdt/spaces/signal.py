@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..directions import sphere
 from ..measures import Points
 from ..slices import StripDensity
 
@@ -20,7 +21,7 @@ GROUPS: dict[str | None, str] = {"center": "shifts and reflections", None: "the 
 
 def directions(n: int, d: int) -> Array:
     """Return the two directions of the line, of shape (2, 1)."""
-    return np.array([[1.0], [-1.0]])
+    return sphere(n, 1)
 
 
 def densities(signals: Points, directions: Array, n_radii: Any, mirrored: bool) -> StripDensity:

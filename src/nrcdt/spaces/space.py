@@ -28,7 +28,8 @@ class Space:
     place : where directions travel with the measure, function of (cloud, directions) that returns what phi gets
     densities : for images and signals, function of (batch, directions, n_radii, mirrored) that returns slices
     measure : what lives here: "points", "images", or "signals", of which a row of a table is one as it stands
-    linear : whether slices are inner products, so that a shift of the measure shifts each slice by its own amount
+    linear : whether measures lie in flat space and slices are inner products, so that a shift of the measure shifts
+        each slice by its own amount, and a measure can be whitened
     unit_directions : whether directions have length one
     groups : the maps that leave features alone, by normalisation, where averages over directions are taken or slices
         are not normalised one by one; `group` for normalisations that are left out
