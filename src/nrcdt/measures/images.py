@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import operator
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, Where
-from .values import LARGEST, RANK_TOLERANCE, SMALLEST, Checked, as_floats, check_finite, float_type, is_rows, samples_of
+from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, float_type, is_rows, samples_of
 
 BARE_SIDE = 32  # pixels, from which on a table looks like an image
 
@@ -123,63 +122,13 @@ def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Arr
     return list(batch_of_images(X, image_shape))
 
 
-class Images(Sequence[Array]):
-    """Images in one array of shape (n_images, height, width), checked in order, each before it is first handed out.
-
-    Examples
-    --------
-    >>> images = Images(np.array([[[1.0, 2.0]], [[0.0, 0.0]]]))
-    >>> images[0]
-    array([[1., 2.]])
-    >>> images[:]
-    Traceback (most recent call last):
-    nrcdt.errors.InputError: X[1] must have positive mass; got zeros only. Drop the sample, or check that ink is bright;
-    a single image goes as [X].
-    """
-
-    def __init__(self, stack: Array, n_checked: int = 0) -> None:
-        self.stack, self._n_checked, self._copied = stack, n_checked, False
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype that all images share."""
-        return self.stack.dtype
-
-    def __len__(self) -> int:
-        return len(self.stack)
-
-    def __getitem__(self, where: Any) -> Any:
-        n = len(self.stack)
-        start, stop, _ = where.indices(n) if isinstance(where, slice) else (0, range(n)[where] + 1, 1)
-        if max(start, stop) > self._n_checked:
-            self._check(max(start, stop))
-        if not isinstance(where, slice):
-            return self.stack[where]
-        stack = self.stack[where]
-        return Images(stack, len(stack))
-
-    def _check(self, stop: int) -> None:
-        """Check the images before one, all at once where nothing is wrong with them."""
-        start = self._n_checked
-        usual = np.zeros(stop - start, bool)
-        if self.dtype in RANK_TOLERANCE:
-            highest = _last(self.stack[start:stop], (1, 2)).astype(np.float64)
-            usual = (highest > SMALLEST) & (highest < LARGEST)
-        for i in start + np.flatnonzero(~usual):
-            image = _check_compact(self.stack[i], Where("X", int(i)))
-            if image.dtype in RANK_TOLERANCE:  # brought to a size that can be computed with
-                self.stack, self._copied = self.stack if self._copied else self.stack.copy(), True
-                self.stack[i] = image
-        self._n_checked = stop
-
-
-def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Images | Checked:
-    """Return images as `check_images` does, each of them checked when it is first asked for."""
-    stacked = isinstance(X, np.ndarray) and X.ndim == 3
-    if not stacked and is_rows(X):
+def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Array | list[Array]:
+    """Return images as `check_images` does: in one array where they come in one, else in a list."""
+    if is_rows(X):
         X = images_from_rows(X if _is_compact(X) else as_floats(X, "X"), image_shape)
     if not (isinstance(X, np.ndarray) and X.ndim == 3 and X.size and X.dtype.kind in "biuf") or np.ma.isMA(X):
-        return Checked(samples_of(X, "images of shape (height, width)"), _check_compact)
+        samples = samples_of(X, "images of shape (height, width)")
+        return [_check_compact(image, Where("X", i)) for i, image in enumerate(samples)]
     if X.shape[2] in (3, 4) and min(X.shape[:2]) >= BARE_SIDE:
         warnings.warn(
             f"X has shape {X.shape} and is read as {len(X)} images of shape {X.shape[1:]}. If it is a single picture "
@@ -187,7 +136,21 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Image
             UserWarning,
             stacklevel=2,
         )
-    return Images(X if _is_compact(X) else as_floats(X, "X"))
+    return _check_stack(X if _is_compact(X) else as_floats(X, "X"))
+
+
+def _check_stack(stack: Array) -> Array:
+    """Check images in one array, all at once where nothing is wrong with them."""
+    usual, given = np.zeros(len(stack), bool), stack
+    if stack.dtype in RANK_TOLERANCE:
+        highest = _last(stack, (1, 2)).astype(np.float64)
+        usual = (highest > SMALLEST) & (highest < LARGEST)
+    for i in np.flatnonzero(~usual).tolist():
+        image = _check_compact(stack[i], Where("X", i))
+        if image.dtype in RANK_TOLERANCE:  # brought to a size that can be computed with
+            stack = stack.copy() if stack is given else stack
+            stack[i] = image
+    return stack
 
 
 def _check_compact(image: Any, name: Where | str) -> Array:

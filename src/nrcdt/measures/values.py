@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,31 +105,3 @@ def samples_of(X: Any, what: str) -> list[Any]:
     if not samples:
         raise InputError("X", "hold at least one sample", "none", f"Pass a batch of {what}.")
     return samples
-
-
-class Checked(Sequence[Any]):
-    """Samples that are checked in order, each before it is first handed out.
-
-    Examples
-    --------
-    >>> batch = Checked([4, 9, -1], lambda value, name: positive_integer(value, name, "Count again."))
-    >>> batch[:2]
-    [4, 9]
-    >>> batch[2]
-    Traceback (most recent call last):
-    nrcdt.errors.InputError: X[2] must be a positive integer; got -1. Count again.
-    """
-
-    def __init__(self, samples: Sequence[Any], check: Callable[[Any, Where | str], Any]) -> None:
-        self._samples, self._check = samples, check
-        self._checked: list[Any] = []
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, where: Any) -> Any:
-        wanted = range(len(self))[where]
-        last = max(wanted, default=-1) if isinstance(wanted, range) else wanted
-        for i in range(len(self._checked), last + 1):
-            self._checked.append(self._check(self._samples[i], Where("X", i)))
-        return self._checked[where]
