@@ -6,8 +6,6 @@ direction axis of its quantiles, after a reversal for reflections. The best shif
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 from .alignment import DirectionSpectrum, alignments, direction_spectrum
 from .arrays import Array
-from .errors import InputError, LocatedError
+from .errors import InputError, samples_called
 from .estimators import RCDT
 from .frames import whitening
 from .measures import as_floats, check_finite, floats, positive_integer
@@ -83,18 +81,9 @@ def sliced_wasserstein(
     left = np.asarray(model.fit_transform(X))
     weights = np.sqrt(model.direction_weights_[:, np.newaxis] * model.plan_.levels.weights).ravel()
     left = left * weights
-    with _samples_called("Y"):
+    with samples_called("Y"):
         right = left if Y is None else np.asarray(model.transform(Y)) * weights
     return np.asarray(cdist(left, right))
-
-
-@contextmanager
-def _samples_called(name: str) -> Iterator[None]:
-    """Let errors about samples name them after the argument that they came in."""
-    try:
-        yield
-    except LocatedError as error:
-        raise error.about(argument=name) from error
 
 
 def check_max_rotation(max_rotation: Any) -> None:
@@ -172,14 +161,15 @@ def aligned(
     check_max_rotation(max_rotation)
     settings = {"n_directions": n_directions, "n_quantiles": n_quantiles, "n_radii": n_radii, "n_jobs": n_jobs}
     left = _look_at(X, space, settings)
-    with _samples_called("Y"):
+    with samples_called("Y"):
         right = left if Y is None else _look_at(Y, space, settings)
     return _distances(left, right, n_directions, max_rotation, reflection)
 
 
 def _look_at(X: Any, space: Any, settings: dict[str, Any]) -> DirectionSpectrum:
     measures = plane_measures(X, space)
-    quantiles = RCDT(space, frame="whitened", **settings).fit(measures).quantiles(measures)
+    with samples_called(None):
+        quantiles = RCDT(space, frame="whitened", **settings).fit(measures).quantiles(measures)
     return direction_spectrum(quantiles, np.stack([whitening(measure).matrix for measure in measures]))
 
 

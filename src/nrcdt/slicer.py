@@ -137,9 +137,10 @@ def _holds_words(X: Any) -> bool:
     """Tell whether some of the entries of a table cannot be read as numbers."""
     values = np.asarray(X)
     try:
-        values.astype(np.float64)
-    except ValueError:
-        return values.dtype.kind in "OSU"
+        if values.dtype.kind in "OSU":
+            values.astype(np.float64)
+    except (TypeError, ValueError):
+        return True
     return False
 
 

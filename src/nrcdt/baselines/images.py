@@ -9,6 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
+from ..errors import samples_called
 from ..measures import check_images, floats, images_from_rows
 from ..slicer import check_table, forget_columns, is_table
 
@@ -23,6 +24,13 @@ class ImageTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.positive_only = True
         tags.input_tags.three_d_array = True
         return tags
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit to images, and return their features."""
+        self.fit(X, y)
+        with samples_called(None):
+            features: Array = self.transform(X)
+        return features
 
     def _images(self, X: Any, *, reset: bool) -> list[Array]:
         """Check user input; tables of flattened images go through scikit-learn's own checks first."""

@@ -12,6 +12,7 @@ from .images import (
     check_shape,
     floats,
     images_from_rows,
+    looks_like_points,
     pixel_side,
 )
 from .points import Cloud, check_clouds, check_hyperbolic, check_points, check_rotations, check_sphere
@@ -44,6 +45,7 @@ __all__ = [
     "floats",
     "images_from_rows",
     "is_rows",
+    "looks_like_points",
     "pack",
     "pixel_side",
     "positive_integer",

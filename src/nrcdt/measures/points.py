@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, Where, where_of
+from ..errors import InputError, Where, warn, where_of
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, check_size, samples_of
 
 ROTATION_TOLERANCE = 1e-4
+PICTURE_WIDTH = 8  # pixels: the smallest pictures in use are scanned digits of that size
 
 
 class Cloud(NamedTuple):
@@ -74,12 +75,15 @@ def _check_rank(cloud: Cloud, name: Where | str) -> None:
     rounding = 4 * np.finfo(cloud.points.dtype).eps * np.abs(cloud.points).max()
     rank = int((spreads > max(RANK_TOLERANCE[cloud.points.dtype] * spreads[0], rounding)).sum())
     if rank < dimension:
+        remedy = "Drop the sample, or describe it by fewer coordinates."
+        if len(cloud.points) <= dimension:
+            remedy = "Rows are points: transpose it if columns are; for pictures say space='image'."
         flat = {0: "a single point", 1: "a line", 2: "a plane"}.get(rank, f"a {rank}-dimensional plane")
         raise InputError(
             name,
             f"span all {dimension} dimensions",
             f"points on {flat}",
-            "Drop the sample, or describe it by fewer coordinates.",
+            remedy,
         )
 
 
@@ -117,7 +121,19 @@ def check_clouds(X: Any) -> list[Cloud]:
     _check_dimensions(clouds, "have {} coordinates", "Transform clouds of different dimension separately.")
     for i, cloud in enumerate(clouds):
         _check_rank(cloud, Where("X", i))
+    if clouds[0].points.shape[1] >= PICTURE_WIDTH and all(map(_looks_like_a_picture, clouds)):
+        n, d = clouds[0].points.shape
+        warn(f"is read as {n} points with {d} coordinates. For pictures say space='image'.", Where("X", 0))
     return clouds
+
+
+def _looks_like_a_picture(cloud: Cloud) -> bool:
+    """Tell clouds without a negative coordinate, in a space of nearly as many dimensions as they have points.
+
+    So few points hardly tell how a cloud is spread; and pages are rarely more than four times as high as wide.
+    """
+    points = cloud.points
+    return cloud.weights is None and len(points) <= 4 * points.shape[1] and float(points.min()) >= 0
 
 
 def _check_dimensions(clouds: list[Cloud], rule: str, remedy: str) -> None:

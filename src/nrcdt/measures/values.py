@@ -32,7 +32,7 @@ def float_type(dtype: Any) -> Any:
 
 def refuse_masked(values: Any, name: Where | str) -> None:
     """Refuse values that somebody has declared void, before a conversion makes them valid again."""
-    if np.ma.is_masked(values):
+    if np.ma.is_masked(values) or (isinstance(values, (list, tuple)) and any(map(np.ma.is_masked, values))):
         raise InputError(name, "not be masked", "masked values", "Fill them, with 0 for no mass.")
 
 
@@ -43,8 +43,8 @@ def as_floats(values: Any, name: Where | str) -> Array:
     refuse_masked(values, name)
     try:
         array = np.asarray(values)
-        if array.dtype.kind == "c":
-            raise ValueError("complex data not supported")
+        if array.dtype.kind not in "biufO":
+            raise ValueError(f"{'complex' if array.dtype.kind == 'c' else array.dtype} data not supported")
         return array.astype(float_type(array.dtype), copy=False)
     except (TypeError, ValueError) as error:
         got = str(error).rstrip(".")
@@ -85,7 +85,9 @@ def is_rows(X: Any) -> bool:
 def _is_row(row: Any) -> bool:
     if hasattr(row, "ndim"):
         return bool(row.ndim == 1)
-    return isinstance(row, Sequence) and not isinstance(row, str) and not any(isinstance(x, Sequence) for x in row)
+    if not isinstance(row, Sequence) or isinstance(row, str):
+        return False
+    return not any(isinstance(x, Sequence) or getattr(x, "ndim", 0) for x in row)
 
 
 def samples_of(X: Any, what: str) -> list[Any]:
