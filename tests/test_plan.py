@@ -390,7 +390,7 @@ def test_functions_that_make_no_numbers_are_refused(rng):
     def broken(quantiles):
         return np.full((len(quantiles), 2), np.nan)
 
-    with pytest.raises(ValueError, match="what aggregate broken returns must be finite; got NaN"):
+    with pytest.raises(ValueError, match="what aggregate broken returns for a made-up sample must be finite; got NaN"):
         NRCDT(aggregate=broken, **SMALL).fit(rng.random((2, 5, 5)))
 
 

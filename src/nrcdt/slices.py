@@ -13,8 +13,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .arrays import Array
-from .errors import InputError, LocatedError, SampleError, Where
+from .arrays import Array, read_only
+from .errors import InputError, LocatedError, SampleError, Where, blame
 from .kernels import kernel
 from .measures import Points, as_floats, check_size, float_type, floats
 
@@ -184,13 +184,27 @@ class PhiValues:
         for i, seen in enumerate(one_per_sample(self.directions, len(out))):
             points, weights = self.clouds[i]
             try:
-                values = _checked_values(self.phi(points, seen), (len(seen), len(points)), dtype)
+                values = _checked_values(self._phi(points, seen), (len(seen), len(points)), dtype)
             except LocatedError as error:
                 raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
             except ValueError as error:
                 raise SampleError(Where("X", i), str(error)) from error
+            except Exception as error:
+                blame(error, i)
+                raise
             invert(values, _wide(weights), levels.values, out[i])
         return out
+
+    def _phi(self, points: Array, directions: Array) -> Any:
+        """Call phi; say so where it fails only because it may not write into what belongs to others."""
+        try:
+            return self.phi(read_only(points), read_only(directions))
+        except ValueError as error:
+            try:
+                self.phi(points.copy(), directions.copy())
+            except Exception:
+                raise error from None
+            raise InputError("phi", "not change its points or directions", error, "Let it work on a copy.") from None
 
 
 Slices = PixelDensity | StripDensity | Projection | PhiValues

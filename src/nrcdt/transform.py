@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from .arrays import Array
-from .errors import LocatedError
+from .errors import LocatedError, note_sample
 from .measures import Batch, Measures, cut, dtype_of, pack
 from .plan import Plan
 from .threads import map_threads, thread_count
@@ -35,6 +35,9 @@ def walk(
             raise error.about(sample=error.sample + start) from error.__cause__
         except SystemError as error:  # how a compiled function returns when Ctrl-C was pressed meanwhile
             raise (error.__cause__ if isinstance(error.__cause__, KeyboardInterrupt) else error) from None
+        except Exception as error:
+            note_sample(error, start)
+            raise
 
     n_threads = thread_count(n_jobs, len(measures))
     return map_threads(one, _chunks(measures, plan, n_threads), n_threads)

@@ -186,7 +186,7 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Array
     if not (isinstance(X, np.ndarray) and X.ndim == 3 and X.size and X.dtype.kind in "biuf") or np.ma.isMA(X):
         samples = samples_of(X, "images of shape (height, width)")
         images = [_check_compact(image, Where("X", i)) for i, image in enumerate(samples)]
-        if all(looks_like_points(image.shape) for image in images):
+        if looks_like_points(images[0].shape) and all(looks_like_points(image.shape) for image in images):
             _warn_of_points(f"holds arrays as narrow as {images[0].shape}, read as images.")
         return images
     stack = _check_stack(X if _is_compact(X) else as_floats(X, "X"))

@@ -79,7 +79,7 @@ def is_rows(X: Any) -> bool:
     """Tell whether X is a table: one flattened sample per row."""
     if hasattr(X, "__array__"):
         return np.asarray(X).ndim == 2
-    return isinstance(X, Sequence) and len(X) > 0 and all(_is_row(row) for row in X)
+    return isinstance(X, Sequence) and len(X) > 0 and all(map(_is_row, X))
 
 
 def _is_row(row: Any) -> bool:
