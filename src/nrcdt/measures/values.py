@@ -32,7 +32,10 @@ def float_type(dtype: Any) -> Any:
 
 def refuse_masked(values: Any, name: Where | str) -> None:
     """Refuse values that somebody has declared void, before a conversion makes them valid again."""
-    if np.ma.is_masked(values) or (isinstance(values, (list, tuple)) and any(map(np.ma.is_masked, values))):
+    masked = np.ma.is_masked(values)
+    if isinstance(values, (list, tuple)):
+        masked = any(isinstance(row, np.ma.MaskedArray) and row.mask.any() for row in values)
+    if masked:
         raise InputError(name, "not be masked", "masked values", "Fill them, with 0 for no mass.")
 
 
