@@ -35,6 +35,11 @@ CLOUD_SETTINGS = [
 ]
 
 
+def label(settings):
+    """Settings by their words: addresses of functions differ between processes."""
+    return "-".join(str(getattr(value, "name", value)) for value in settings.values()) or "defaults"
+
+
 def violation(model, X, moved, eps, **settings):
     """How far features of moved measures lie outside of their bounds, in parts of the size of the features."""
     lower, upper = feature_bounds(model, X, eps, **settings)
@@ -67,7 +72,7 @@ def pushes(rng, points, eps):
     yield eps * np.where(rng.random((n, 1)) < 1 / n, way, 0)
 
 
-@pytest.mark.parametrize("settings", CLOUD_SETTINGS, ids=str)
+@pytest.mark.parametrize("settings", CLOUD_SETTINGS, ids=label)
 @pytest.mark.parametrize("kind", ["plane", "weighted", "float32"])
 def test_clouds_never_leave_their_bounds(settings, kind, rng):
     cloud, weights = cloud_of(rng, 60), rng.random(60) if kind == "weighted" else None
@@ -147,7 +152,7 @@ IMAGE_SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("settings", IMAGE_SETTINGS, ids=str)
+@pytest.mark.parametrize("settings", IMAGE_SETTINGS, ids=label)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_images_never_leave_their_bounds(settings, dtype, rng):
     image = np.pad(drawing(), 8).astype(dtype)
@@ -342,7 +347,7 @@ def nearest(model, templates, metric, samples):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev"])
-@pytest.mark.parametrize("settings", [{}, {"aggregate": ["max", "mean_abs"]}, {"frame": "whitened"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"aggregate": ["max", "mean_abs"]}, {"frame": "whitened"}], ids=label)
 def test_labels_stay_within_the_certified_radius(metric, settings, rng):
     templates = classes(rng)
     samples = [cloud + 0.02 * rng.normal(size=cloud.shape) for cloud in templates]

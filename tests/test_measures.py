@@ -1,12 +1,18 @@
 """Bad input is named: the sample, the rule, the remedy."""
 
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from scipy.sparse import csr_matrix
 
+from nrcdt import NRCDT, RCDT, nrcdt, sliced_wasserstein
+from nrcdt.baselines import AffineMoments
+from nrcdt.datasets import distorted, watermarks
+from nrcdt.errors import InputError
 from nrcdt.measures import (
     Cloud,
     check_clouds,
@@ -76,13 +82,204 @@ def test_signed_images_where_only_the_radon_transform_is_taken():
 
 def test_rows():
     assert check_images(np.ones((5, 16)))[0].shape == (4, 4)
-    assert check_images(np.ones((5, 15)))[0].shape == (1, 15)
+    for shape in ((1, 15), (1, -1)):
+        assert check_images(np.ones((5, 15)), shape)[0].shape == (1, 15)
     assert check_images(np.ones((5, 15)), (3, 5))[4].shape == (3, 5)
     assert check_images([[1, 2, 3, 4], [5, 6, 7, 8]])[0].shape == (2, 2)
     with pytest.raises(ValueError, match=r"image_shape must have 15 pixels, .* got \(4, 4\). Give \(height, width\)"):
         check_images(np.ones((5, 15)), (4, 4))
     with pytest.raises(ValueError, match="at least two pixels per row; got n_features = 1"):
         check_images(np.ones((5, 1)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (
+            (20, 3072),
+            r"must be given .* no square; got None .*\(20, 3072\). 3072 = 3 x 32 x 32 looks like colour:",
+        ),
+        ((20, 3072), "convert it to grey first. Give "),
+        (
+            (5, 15),
+            r"15\). Give \(height, width\), or \(1, -1\) for lines of pixels; a single image goes",
+        ),
+        ((60, 41), r"a single image goes as X\[numpy.newaxis\]"),
+        ((50, 2), r"no square; got None for X of shape \(50, 2\). If X is a cloud .* \[X\] with space='euclidean'"),
+        ((50, 3), r"If X is a cloud of points, pass \[X\] with space='euclidean'"),
+    ],
+)
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist, pd.DataFrame])
+def test_rows_that_are_no_squares_need_a_shape(shape, message, form):
+    X = form(np.ones(shape))
+    for read in (check_images, NRCDT().fit, AffineMoments().fit, RCDT().fit):
+        with pytest.raises(InputError, match=message):
+            read(X)
+
+
+def readings(read, *X):
+    """What is said about how data are read."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read(*X)
+    return [str(one.message) for one in caught if "read as" in str(one.message)]
+
+
+def clouds(*shape, sign=1):
+    return sign * np.random.default_rng(0).random(shape)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("form", [np.asarray, list, np.ndarray.tolist])
+def test_points_are_no_images(d, form):
+    with pytest.raises(InputError, match=r"X\[0\] must not .* are no pixels: for points say space='euclidean'\.$"):
+        check_images(form(clouds(5, 100, d, sign=-1)))
+    (message,) = readings(check_images, form(clouds(5, 100, d)))
+    assert re.match(
+        r"X .* read .* images.*\. If it is a single picture .*; for points say space='euclidean'\.", message
+    )
+
+
+def test_what_might_be_points_or_a_picture_in_colour():
+    (message,) = readings(check_images, [clouds(90, 2), clouds(50, 3)])
+    assert message.startswith("X holds arrays as narrow as (90, 2), read as images. If")
+    for X in (clouds(5, 7, 2), [clouds(90, 2), clouds(5, 5)], clouds(5, 40, 11)):
+        assert readings(check_images, X) == []
+    with pytest.raises(InputError, match=r"absolute values; for points say space='euclidean'\.$"):
+        check_images(clouds(5, 100, 8, sign=-1))
+    with pytest.raises(InputError, match=r"X\[0\] must be an image; got a pair. For \(points, weights\) say space="):
+        check_images([(clouds(90, 2), clouds(90))])
+    (message,) = readings(check_images, clouds(50, 4))
+    assert message.startswith(
+        "X has shape (50, 4) and is read as 50 flattened images of shape (2, 2). If it is a single"
+    )
+    assert "if it is a cloud of points, the same with space='euclidean'" in message
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 9])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_two_clouds_as_other_libraries_take_them(d, sign):
+    x, y = clouds(50, d, sign=sign), clouds(60, d, sign=sign)
+    if sign == 1 and d in (4, 9):
+        (message,) = readings(sliced_wasserstein, x, y)
+        assert "if it is a cloud of points, the same with space='euclidean'" in message
+    else:
+        with pytest.raises(InputError, match="space='euclidean'"):
+            sliced_wasserstein(x, y)
+    with pytest.raises(InputError, match=r"X must be a batch of clouds .* or \[X\]"):
+        sliced_wasserstein(x, y, "euclidean")
+
+
+def test_pictures_are_no_clouds():
+    for X in (clouds(3, 64, 64), clouds(3, 28, 64), list(clouds(3, 28, 28))):
+        (message,) = readings(check_clouds, X)
+        assert "coordinates. For pictures say space='image'." in message
+        with pytest.raises(InputError, match=r"transpose it if columns are; for pictures say space='image'"):
+            NRCDT("euclidean", frame="whitened").fit_transform(X)
+    for check in (check_clouds, NRCDT("circular").fit):
+        (message,) = readings(check, clouds(3, 64, 28))
+        assert message == "X[0] is read as 64 points with 28 coordinates. For pictures say space='image'."
+    signed = clouds(3, 64, 28)
+    signed[2] -= 0.5
+    for X in (signed, clouds(3, 200, 28), clouds(3, 28, 7), [(clouds(64, 28), clouds(64))]):
+        assert readings(check_clouds, X) == []
+
+
+@pytest.mark.parametrize("shape", [(300, 400), (100, 64), (48, 64), (90, 81)])
+@pytest.mark.parametrize("dtype", [float, np.uint8])
+def test_a_picture_alone_is_told_from_rows_by_what_is_in_it(shape, dtype):
+    drawing = 1 + np.asarray(
+        Image.fromarray(254 * watermarks(3, size=256)[0][1]).resize(shape[::-1], Image.Resampling.BILINEAR)
+    )
+    (message,) = readings(check_images, drawing.astype(dtype))
+    assert "If it is a single image, pass X[numpy.newaxis]" in message
+    drawings = distorted(watermarks(5, size=24)[0], 40, random_state=0)[0].reshape(-1, 576)
+    assert readings(check_images, (255 * drawings).astype(dtype)) == []
+    assert readings(check_images, drawing.astype(dtype), (1, -1)) == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "remedy"),
+    [
+        ((3, 1, 8, 8), "Drop its axis of length one"),
+        ((3, 8, 8, 1), "Drop its axis of length one"),
+        ((3, 8, 8, 4), "Convert colour pictures to grey first"),
+        ((3, 3, 8, 8), "Convert colour pictures to grey first"),
+        ((2, 3, 8, 8, 8), "Pass one array per image"),
+        ((3, 8, 8, 8), "Pass one array per image"),
+    ],
+)
+def test_axes_that_are_too_many(shape, remedy):
+    with pytest.raises(InputError, match=rf"X\[0\] must be a two-dimensional image .*\. {remedy}"):
+        check_images(np.ones(shape))
+
+
+class Tensor:
+    """Looks like an array of another library: all that counts is what numpy makes of it."""
+
+    def __init__(self, array):
+        self.array, self.ndim, self.shape = array, array.ndim, array.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+    def __iter__(self):
+        return map(Tensor, self.array)
+
+
+def test_other_containers_hold_the_same_images():
+    images = clouds(3, 8, 8)
+    rows = images.reshape(3, 64)
+    integers = pd.DataFrame((100 * rows).astype(int)).astype("Int64")
+    for form in (Tensor(images), Tensor(rows), list(map(Tensor, images)), pd.DataFrame(rows), rows.astype(object)):
+        np.testing.assert_array_equal(NRCDT(n_directions=8).fit_transform(form), nrcdt(images, n_directions=8))
+    for form in (pd.Series(list(images)), np.ma.array(images), np.ma.array(rows), images.astype(object)):
+        np.testing.assert_array_equal(NRCDT(n_directions=8).fit_transform(form), nrcdt(images, n_directions=8))
+    whole = np.floor(100 * images)
+    np.testing.assert_array_equal(nrcdt(integers, n_directions=8), nrcdt(whole, n_directions=8))
+
+
+ROWS = clouds(3, 64)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.ma.masked_less(ROWS, 0.5), "X must not be masked"),
+        (list(np.ma.masked_less(ROWS, 0.5)), r"X must not be masked"),
+        ([list(np.ma.masked_less(clouds(8, 8), 0.5))], r"X\[0\] must not be masked"),
+        (np.ma.masked_less(ROWS.reshape(3, 8, 8), 0.5), r"X\[0\] must not be masked"),
+        (ROWS.reshape(3, 8, 8).astype(str), r"X\[0\] must hold real numbers .*; got <U.* data not supported"),
+        (ROWS.astype(str), "not compatible with arrays of bytes/strings"),
+        (
+            ROWS.reshape(3, 8, 8).astype("m8[s]"),
+            r"X\[0\] must hold real numbers .*; got timedelta64\[s\] data",
+        ),
+        (ROWS.reshape(3, 8, 8).astype("M8[s]"), r"X\[0\] must hold real numbers .*; got datetime64\[s\] data"),
+        (ROWS.reshape(3, 8, 8) + 0j, "complex data not supported"),
+        (ROWS + 0j, "Complex data not supported"),
+        (np.where(ROWS < 0.1, None, ROWS), r"X\[0\] must be finite; got NaN"),
+        (pd.DataFrame(ROWS).astype("Float64").mask(ROWS < 0.1), r"X\[0\] must be finite; got NaN"),
+        (pd.DataFrame({"image": list(ROWS.reshape(3, 8, 8)), "y": 1}), "X must hold numbers"),
+        (None, "X must be a batch of images .*; got None"),
+        ([None], r"X\[0\] must be a two-dimensional image"),
+        ("abc", r"X\[0\] must hold real numbers"),
+        (["a.png", "b.png"], r"X\[0\] must hold real numbers"),
+        ({"a": clouds(8, 8)}, r"X\[0\] must hold real numbers"),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
+def test_nothing_is_misread_in_silence(X, message):
+    with pytest.raises(ValueError, match=message):
+        NRCDT().fit(X)
+
+
+def test_text_and_times_are_no_coordinates_nor_weights():
+    cloud = clouds(30, 2)
+    for X in ([cloud.astype(str)], [(cloud, ["1"] * 30)], [cloud.astype("m8[s]")]):
+        with pytest.raises(InputError, match=r"must hold real numbers in a regular array; got .* data not supported"):
+            check_clouds(X)
 
 
 def test_a_bare_image_is_warned_about():

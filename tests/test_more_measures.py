@@ -29,7 +29,13 @@ def relative(features):
 
 
 @pytest.mark.parametrize(
-    "estimator", [NRCDT("signal", **FEW), RCDT("signal", **FEW), Signed(NRCDT(**FEW)), Signed(NRCDT("signal", **FEW))]
+    "estimator",
+    [
+        NRCDT("signal", **FEW),
+        RCDT("signal", **FEW),
+        Signed(NRCDT(image_shape=(1, -1), **FEW)),
+        Signed(NRCDT("signal", **FEW)),
+    ],
 )
 def test_estimator_checks(estimator):
     with warnings.catch_warnings():
@@ -39,6 +45,14 @@ def test_estimator_checks(estimator):
     assert [result["check_name"] for result in results if result["status"] == "failed"] == []
     assert status.count("passed") >= 45
     assert status.count("xfail") == 1
+
+
+def test_signed_rows_have_the_shape_of_the_transformer(rng):
+    images = rng.normal(size=(3, 4, 6))
+    rows = Signed(NRCDT(image_shape=(4, 6), **FEW)).fit_transform(images.reshape(3, 24))
+    np.testing.assert_array_equal(rows, Signed(NRCDT(**FEW)).fit_transform(images))
+    with pytest.raises(ValueError, match="image_shape must be given where rows have a length that is no square"):
+        Signed(NRCDT(**FEW)).fit(images.reshape(3, 24))
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from scipy.special import sph_harm_y
 
-from .arrays import Array, like
-from .errors import InputError
-from .measures import as_floats, check_finite, positive_integer
+from .arrays import Array, like, read_only
+from .errors import InputError, Where, blame
+from .measures import as_floats, positive_integer
 
 STEP_TOLERANCE = 1e-12  # of a level: weights that exceed it by so much are still the level, rounded
 
@@ -368,12 +368,12 @@ def _collapse(aggregation: Aggregation, quantiles: Any, *rest: Array) -> Any:
     if aggregation.n_rows is not None:
         found = aggregation.function(quantiles, *rest)
         return found if found.dtype == quantiles.dtype else like(found, quantiles)
-    kept = quantiles.view()
-    kept.flags.writeable = False  # or one function could spoil what the next one gets
+    given = [read_only(one) for one in (quantiles, *rest)]  # or one function could spoil what the next one gets
     try:
-        found = aggregation.function(kept, *rest)
-    except ValueError as error:
-        _blame_writing(aggregation, quantiles, rest, error)
+        found = aggregation.function(*given)
+    except Exception as error:
+        _blame_writing(aggregation, given, error)
+        _blame_sample(aggregation, given, error)
         raise
     block = as_floats(found, f"what aggregate {aggregation.name} returns")
     if block.ndim != 2 or len(block) != len(quantiles):
@@ -383,16 +383,34 @@ def _collapse(aggregation: Aggregation, quantiles: Any, *rest: Array) -> Any:
             f"{block.shape} from {aggregation.name} for {len(quantiles)} samples",
             "Collapse axis 1 only, as lambda q: q.max(axis=1) does.",
         )
-    check_finite(block, f"what aggregate {aggregation.name} returns")
-    return block.astype(quantiles.dtype, copy=np.may_share_memory(block, quantiles))  # no view, which would keep them
+    with np.errstate(over="ignore"):  # too large for float32: infinite, and refused
+        block = block.astype(quantiles.dtype, copy=np.may_share_memory(block, quantiles))  # a view would keep them
+    for i in np.flatnonzero(~np.isfinite(block).all(axis=1)).tolist():
+        where = Where("X", i, f"what aggregate {aggregation.name} returns for {{}}")
+        got = "NaN" if np.isnan(block[i]).any() else f"infinity in {block.dtype}"
+        raise InputError(where, "be finite", got, "Mend the function, or drop the sample.")
+    return block
 
 
-def _blame_writing(aggregation: Aggregation, quantiles: Array, rest: Sequence[Array], error: ValueError) -> None:
+def _blame_writing(aggregation: Aggregation, given: Sequence[Array], error: Exception) -> None:
     """Say so where a function fails only because it may not change the quantiles."""
+    if not isinstance(error, ValueError):
+        return
     try:
-        aggregation.function(quantiles.copy(), *rest)
-    except ValueError:
+        aggregation.function(*(one.copy() for one in given))
+    except Exception:
         return
     raise InputError(
         f"aggregate {aggregation.name}", "not change the quantiles", error, "Let it work on a copy."
     ) from None
+
+
+def _blame_sample(aggregation: Aggregation, given: Sequence[Array], error: Exception) -> None:
+    """Find out which sample a function fails on: no feature depends on the samples beside."""
+    quantiles, *rest = given
+    for i in range(len(quantiles)):
+        try:
+            aggregation.function(quantiles[i : i + 1], *rest)
+        except Exception:
+            blame(error, i)
+            return

@@ -114,9 +114,9 @@ def sliced_wasserstein(
 
 
 def _exact(model: RCDT, X: Any, Y: Any, p: int, paired: bool) -> Array:
-    left = model._fit_plan(X)
+    left = list(model._fit_plan(X))
     with samples_called("Y"):
-        right = left if Y is None else model._fitted(Y)
+        right = left if Y is None else list(model._fitted(Y))
     _check_pairs(left, None if Y is None else right, paired)
     which: Pairs = "paired" if paired else "half" if Y is None else "all"
     powers = distance_powers(left, right, model.plan_, p, which, model.n_jobs)
@@ -278,7 +278,8 @@ def aligned(
 
 def _look_at(X: Any, space: Any, settings: dict[str, Any]) -> DirectionSpectrum:
     measures = plane_measures(X, space)
-    quantiles = RCDT(space, frame="whitened", **settings).fit(measures).quantiles(measures)
+    with samples_called(None):
+        quantiles = RCDT(space, frame="whitened", **settings).fit(measures).quantiles(measures)
     return direction_spectrum(quantiles, np.stack([whitening(measure).matrix for measure in measures]))
 
 

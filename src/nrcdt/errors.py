@@ -1,4 +1,4 @@
-"""What is wrong with what people pass: where, the rule, what came instead, and the remedy.
+"""What is wrong with what people pass: where, the rule, what came instead, and the remedy; and what may be wrong.
 
 Whoever finds a mistake says these four; they are put into words here and nowhere else. Whoever knows better where the
 mistake is says that with `about`; nobody reads it off the words.
@@ -6,10 +6,17 @@ mistake is says that with `about`; nobody reads it off the words.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any, NamedTuple, Self
+
+BETWEEN = {__name__.partition(".")[0], "sklearn", "joblib"}  # packages that may lie between the user and a warning
+# What warnings about samples call them: "" for what the check says, None where there are to be no warnings.
+_CALLED: ContextVar[str | None] = ContextVar("called", default="")
 
 
 class Where(NamedTuple):
@@ -101,13 +108,51 @@ class SampleError(LocatedError):
         return f"{self.where}: {self.args[1]}"
 
 
+def warn(message: str, where: Where | None = None) -> None:
+    """Warn the user: at the line that called the package, or scikit-learn with an estimator of it.
+
+    Parameters
+    ----------
+    message : in sentences
+    where : what the first of them is about, if that is an argument
+    """
+    if where is not None:
+        called = _CALLED.get()
+        if called is None:
+            return
+        message = f"{where._replace(argument=called or where.argument)} {message}"
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
 @contextmanager
-def samples_called(name: str) -> Iterator[None]:
-    """Let errors about samples name them after the argument that they came in."""
+def samples_called(name: str | None) -> Iterator[None]:
+    """Let errors and warnings about samples name them after the argument that they came in.
+
+    None is for samples that are checked again, or that the package has made: there are no warnings about these.
+    """
+    token = _CALLED.set(name)
     try:
         yield
     except LocatedError as error:
+        if name is None or error.where.argument != "X":  # a setting, say
+            raise
         raise error.about(argument=name) from error
+    finally:
+        _CALLED.reset(token)
+
+
+def blame(error: Exception, sample: int) -> None:
+    """Remember with an error of a user's function which sample of a batch it was about."""
+    vars(error)["_sample"] = sample
+
+
+def note_sample(error: Exception, start: int) -> None:
+    """Note the sample that `blame` has remembered, where the batch begins with that of number `start`."""
+    if "_sample" in vars(error):
+        error.add_note(f"This happened to sample {start + vars(error).pop('_sample')}.")
 
 
 def optional_package(module: str, what: str, name: str, extra: str) -> Any:

@@ -149,7 +149,7 @@ class NRCDT(Slicer):
         (n, n_rotations, 3, 3), unit quaternions (n, n_rotations, 4) or SciPy's `Rotation`, also in lists and with
         weights.
     image_shape : (height, width), optional
-        Shape of flattened images. Left out, they are square if their length is a square, else one row of pixels.
+        Shape of flattened images. Left out, they must be square. (1, -1) makes each one row of pixels.
     n_directions : int
         Number of directions: equispaced on the circle, Fibonacci on the sphere, Super-Fibonacci on SO(3); each space
         has its own. The line has two, +1 and -1, whatever the number.

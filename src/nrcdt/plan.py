@@ -13,7 +13,7 @@ from array_api_compat import array_namespace
 from .aggregate import Aggregation, aggregate, find_aggregations, weights_are_even
 from .arrays import Array
 from .directions import evenly_spread, opposite_half, run_around, unit_vectors
-from .errors import InputError
+from .errors import InputError, LocatedError
 from .fingerprint import digest
 from .frames import FRAMES, centred, pull_back, refuse_flat_clouds, whitenings
 from .kernels import kernels_for
@@ -139,7 +139,13 @@ class Plan:
         if block.aggregation.n_rows is not None:
             return block.aggregation.n_rows * n_quantiles
         sample = np.broadcast_to(np.linspace(-1.5, 1.5, n_quantiles), (1, len(self.directions), n_quantiles))
-        [found] = aggregate(sample.copy(), [block.aggregation], self.direction_weights, self.directions)
+        try:
+            [found] = aggregate(sample.copy(), [block.aggregation], self.direction_weights, self.directions)
+        except LocatedError as error:
+            raise error if error.sample is None else error.about(argument="a made-up sample", sample=None) from None
+        except Exception as error:
+            error.add_note("This happened to a sample that was made up to count features.")
+            raise
         return int(found.shape[1])
 
     @property

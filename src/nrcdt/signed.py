@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .arrays import Array
-from .errors import InputError, InputTypeError, LocatedError, Where
+from .errors import InputError, InputTypeError, LocatedError, Where, samples_called
 from .measures import as_floats, check_finite
 from .spaces import find_space
 
@@ -78,8 +78,15 @@ class Signed(MetaEstimatorMixin, TransformerMixin, BaseEstimator):  # type: igno
         parts, _ = self._parts(X, reset=True)
         self.transformer_ = clone(self.transformer)
         _call(self.transformer_.fit, parts)
-        self.n_part_features_ = _call(self.transformer_.transform, parts[:1]).shape[1]
+        with samples_called(None):
+            self.n_part_features_ = _call(self.transformer_.transform, parts[:1]).shape[1]
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit to measures, and return their features."""
+        self.fit(X, y)
+        with samples_called(None):
+            return np.asarray(self.transform(X))
 
     def transform(self, X: Any) -> Array:
         """Return features of shape (n_samples, 2 * p + 2): p of either part, then the shares."""
@@ -136,10 +143,12 @@ def _split(sample: Any, place: int, values: bool) -> list[_Part]:
     ]
 
 
+@samples_called(None)
 def _check(part: _Part, space: Any) -> None:
     """Check a part alone, so that errors name the sample and the sign."""
+    row = space.measure == "images" and part.measure.ndim == 1  # of a table; `transformer` knows its shape
     try:
-        space.check([part.measure])
+        space.check([part.measure[np.newaxis] if row else part.measure])
     except LocatedError as error:
         part_of = f"the {SIGNS[part.sign]} part of {Where('X', part.sample)}"
         raise error.about(argument=part_of, sample=None) from None

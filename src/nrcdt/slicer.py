@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .arrays import Array
 from .errors import InputError, Where
-from .measures import Batch, Images, as_floats, images_from_rows, is_rows, refuse_masked
+from .measures import Batch, Measures, as_floats, images_from_rows, is_rows, refuse_masked
 from .plan import NOTHING, Plan
 from .spaces import Space, find_space
 from .threads import thread_count
@@ -44,29 +44,15 @@ class Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _measures(self, X: Any, space: Space, *, reset: bool) -> Sequence[Any]:
+    def _measures(self, X: Any, space: Space, *, reset: bool) -> Measures:
         """Check user input; tables of images or signals go through scikit-learn's own checks first."""
         if reset:
-            self.__dict__.pop("n_features_in_", None)
-            self.__dict__.pop("feature_names_in_", None)
-        if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
-            X = list(X)
-        if space.measure == "points" or (isinstance(X, np.ndarray) and X.ndim == 3):
+            forget_columns(self)
+        lines = space.measure == "signals" and isinstance(X, Sequence)  # perhaps of different lengths
+        if space.measure == "points" or lines or not is_table(X):
             return space.check(X)
-        refuse_masked(X, "X")
-        table = issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2)
-        if not table or (space.measure == "signals" and isinstance(X, Sequence)):
-            return space.check(X)
-        X = self._rows(as_floats(X, "X") if isinstance(X, Sequence) else X, reset)
+        X = check_table(self, X, reset=reset)
         return space.check(X if space.measure == "signals" else self._images(X, reset))
-
-    def _rows(self, X: Any, reset: bool) -> Array:
-        try:
-            return np.asarray(validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=reset))
-        except ValueError as error:
-            if not _holds_words(X):
-                raise
-            raise InputError("X", "hold numbers", str(error), "Leave out columns of words.") from None
 
     def _images(self, rows: Array, reset: bool) -> Array:
         """Give rows their two dimensions back: those of the images seen in fit, else as `image_shape` says."""
@@ -82,11 +68,11 @@ class Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return rows.reshape(-1, *shape)
 
-    def _fit_plan(self, X: Any, aggregate: Any = NOTHING) -> Sequence[Any]:
+    def _fit_plan(self, X: Any, aggregate: Any = NOTHING) -> Measures:
         """Check measures and resolve the settings into `plan_`, which decides from now on; an iterator is read once."""
         space = find_space(self.space)
         thread_count(self.n_jobs, 1)
-        measures = self._measures(list(X) if isinstance(X, Iterator) else X, space, reset=True)[:]
+        measures = self._measures(list(X) if isinstance(X, Iterator) else X, space, reset=True)
         self.dimension_ = space.dimension(measures[0])
         self._settings = {name: value for name, value in vars(self).items() if name in PLANNED}
         self.plan_ = Plan.resolve(space, dimension=self.dimension_, aggregate=aggregate, **self._settings)
@@ -95,7 +81,7 @@ class Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.image_shape_ = _common_shape(measures)
         return measures
 
-    def _fitted(self, X: Any) -> Sequence[Any]:
+    def _fitted(self, X: Any) -> Measures:
         """Check measures as `fit` saw them."""
         if "plan_" not in vars(self):
             check_is_fitted(self, "plan_")
@@ -120,24 +106,48 @@ class Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._gather(self._fitted(X), self.plan_.quantiles)
 
-    def _gather(self, measures: Sequence[Any], stage: Callable[[Batch], Array]) -> Array:
+    def _gather(self, measures: Measures, stage: Callable[[Batch], Array]) -> Array:
         return gather(measures, self.plan_, stage, self.n_jobs)
+
+
+def is_table(X: Any) -> bool:
+    """Tell whether scikit-learn's checks are to look at X: rows, and what it knows how to refuse."""
+    return is_rows(X) or issparse(X) or (isinstance(X, np.ndarray) and X.ndim < 2 and X.dtype != object)
+
+
+def forget_columns(estimator: BaseEstimator) -> None:
+    """Forget the columns of the table that an earlier fit saw: what comes now may be none."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        vars(estimator).pop(name, None)
+
+
+def check_table(estimator: BaseEstimator, X: Any, *, reset: bool) -> Array:
+    """Put a table through scikit-learn's own checks, which keep or compare the names of its columns."""
+    refuse_masked(X, "X")
+    X = as_floats(X, "X") if isinstance(X, Sequence) else X
+    try:
+        return np.asarray(validate_data(estimator, X, dtype="numeric", ensure_all_finite=False, reset=reset))
+    except ValueError as error:
+        if not _holds_words(X):
+            raise
+        raise InputError("X", "hold numbers", str(error), "Leave out columns of words.") from None
 
 
 def _holds_words(X: Any) -> bool:
     """Tell whether some of the entries of a table cannot be read as numbers."""
     values = np.asarray(X)
     try:
-        values.astype(np.float64)
-    except ValueError:
-        return values.dtype.kind in "OSU"
+        if values.dtype.kind in "OSU":
+            values.astype(np.float64)
+    except (TypeError, ValueError):
+        return True
     return False
 
 
-def _common_shape(measures: Sequence[Any]) -> tuple[int, int] | None:
+def _common_shape(measures: Measures) -> tuple[int, int] | None:
     """Return the shape that all images have; None where they differ, or are no images."""
-    if isinstance(measures, Images):
-        height, width = measures.stack.shape[1:]
+    if isinstance(measures, np.ndarray):
+        height, width = measures.shape[1:]
         return height, width
     shapes = {measure.shape if isinstance(measure, np.ndarray) else None for measure in measures}
     return shapes.pop() if len(shapes) == 1 else None

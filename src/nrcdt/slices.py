@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .arrays import Array
-from .errors import InputError, LocatedError, SampleError, Where
+from .arrays import Array, read_only
+from .errors import InputError, LocatedError, SampleError, Where, blame
 from .kernels import kernel, kernels_for
 from .measures import Points, as_floats, check_size, float_type, floats
 
@@ -227,16 +227,30 @@ class PhiValues:
         for i, seen in enumerate(one_per_sample(self.directions, len(self.clouds))):
             points, weights = self.clouds[i]
             try:
-                values = _checked_values(self.phi(points, seen), (len(seen), len(points)), points.dtype)
+                values = _checked_values(self._phi(points, seen), (len(seen), len(points)), points.dtype)
             except LocatedError as error:
                 raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
             except ValueError as error:
                 raise SampleError(Where("X", i), str(error)) from error
+            except Exception as error:
+                blame(error, i)
+                raise
             yield values, weights
 
     def atoms(self) -> Iterator[Atoms]:
         """Yield the slices of every cloud with the masses of the points."""
         return starmap(_with_masses, self.points())
+
+    def _phi(self, points: Array, directions: Array) -> Any:
+        """Call phi; say so where it fails only because it may not write into what belongs to others."""
+        try:
+            return self.phi(read_only(points), read_only(directions))
+        except ValueError as error:
+            try:
+                self.phi(points.copy(), directions.copy())
+            except Exception:
+                raise error from None
+            raise InputError("phi", "not change its points or directions", error, "Let it work on a copy.") from None
 
 
 Slices = PixelDensity | StripDensity | Projection | PhiValues

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from .arrays import Array
-from .errors import LocatedError
-from .measures import Batch, cut, dtype_of, pack
+from .errors import LocatedError, note_sample
+from .measures import Batch, Measures, cut, dtype_of, pack
 from .plan import Plan
 from .threads import interrupt_of, map_threads, thread_count
 
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 
 def walk(
-    measures: Sequence[Any], plan: Plan, stage: Callable[[Batch], Result], n_jobs: int | None = None
+    measures: Measures, plan: Plan, stage: Callable[[Batch], Result], n_jobs: int | None = None
 ) -> Iterator[Result]:
     """Send measures through a stage of a plan in chunks, on `n_jobs` threads; results come in order."""
 
@@ -35,17 +35,20 @@ def walk(
             raise error.about(sample=error.sample + start) from error.__cause__
         except SystemError as error:
             raise interrupt_of(error) from None
+        except Exception as error:
+            note_sample(error, start)
+            raise
 
     n_threads = thread_count(n_jobs, len(measures))
     return map_threads(one, _chunks(measures, plan, n_threads), n_threads)
 
 
-def gather(measures: Sequence[Any], plan: Plan, stage: Callable[[Batch], Array], n_jobs: int | None = None) -> Array:
+def gather(measures: Measures, plan: Plan, stage: Callable[[Batch], Array], n_jobs: int | None = None) -> Array:
     """Walk, and put the results into one array."""
     return fill(walk(measures, plan, stage, n_jobs), measures)
 
 
-def fill(parts: Iterator[Array], measures: Sequence[Any]) -> Array:
+def fill(parts: Iterator[Array], measures: Measures) -> Array:
     """Put the results for measures into one array as they come, so that none is held twice."""
     first = next(parts)
     if len(first) == len(measures):
@@ -57,7 +60,7 @@ def fill(parts: Iterator[Array], measures: Sequence[Any]) -> Array:
     return out
 
 
-def _chunks(measures: Sequence[Any], plan: Plan, n_threads: int) -> Iterator[tuple[int, int]]:
+def _chunks(measures: Measures, plan: Plan, n_threads: int) -> Iterator[tuple[int, int]]:
     """Cut the batch where measures change their kind or quantiles would take too much memory.
 
     Threads get smaller and smaller chunks, so that none waits long for another at the end.

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..arrays import Array
-from ..errors import InputError
+from ..errors import InputError, samples_called
 from ..estimators import NRCDT
 from ..measures import floats, positive_integer
 from ..random_maps import sample_rng
@@ -259,6 +259,7 @@ def _copies(task: _Task, n_rounds: int, seed: int) -> Iterator[tuple[int, Any]]:
             yield source, move(task.templates[source], sample_rng(seed, label, index))
 
 
+@samples_called(None)
 def _measure(task: _Task, sizes: list[Sizes], n_rounds: int, seed: int, steps: _Steps) -> list[_Outcome]:
     """Look all copies up among the templates, with features of all sizes."""
     steps.total += len(sizes) * -(-n_rounds * sum(task.n_copies) // BATCH)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import Array
-from ..measures import as_floats, check_images, floats, images_from_rows, is_rows
+from ..errors import samples_called
+from ..measures import check_images, floats, images_from_rows
+from ..slicer import check_table, forget_columns, is_table
 
 
 class ImageTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -26,15 +25,19 @@ class ImageTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.three_d_array = True
         return tags
 
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit to images, and return their features."""
+        self.fit(X, y)
+        with samples_called(None):
+            features: Array = self.transform(X)
+        return features
+
     def _images(self, X: Any, *, reset: bool) -> list[Array]:
         """Check user input; tables of flattened images go through scikit-learn's own checks first."""
         if reset:
-            self.__dict__.pop("n_features_in_", None)
-            self.__dict__.pop("feature_names_in_", None)
+            forget_columns(self)
         else:
             check_is_fitted(self)
-        if issparse(X) or is_rows(X) or (isinstance(X, np.ndarray) and X.ndim < 2):
-            X = as_floats(X, "X") if isinstance(X, Sequence) else X
-            table = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=reset)
-            X = images_from_rows(table, self.image_shape)
+        if is_table(X):
+            X = images_from_rows(check_table(self, X, reset=reset), self.image_shape)
         return [floats(image) for image in check_images(X)]

@@ -36,7 +36,7 @@ class LOT(ImageTransformer):
     n_points : int
         Points of the reference; rounded to a square number, as they form a regular grid over the whole canvas.
     image_shape : (height, width), optional
-        Shape of flattened images. Left out, they are square if their length is a square, else one row of pixels.
+        Shape of flattened images. Left out, they must be square. (1, -1) makes each one row of pixels.
     size : int
         Pixels along the longer side to which larger images are reduced; smaller ones stay as they are.
 

@@ -118,7 +118,7 @@ class AffineMoments(ImageTransformer):
     Parameters
     ----------
     image_shape : (height, width), optional
-        Shape of flattened images. Left out, they are square if their length is a square, else one row of pixels.
+        Shape of flattened images. Left out, they must be square. (1, -1) makes each one row of pixels.
     scale : bool
         Divide every invariant by its standard deviation over the samples seen in `fit`. As they are, the four differ by
         orders of magnitude, and the largest decides every distance.

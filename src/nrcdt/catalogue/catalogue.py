@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..measures import positive_integer
 from . import calibration, ingest, workers
 from .importers import Entry, Problem, listed
@@ -74,7 +73,7 @@ def _silent(what: str, total: int) -> AbstractContextManager[Callable[[], None]]
 
 def _warn(problem: Problem) -> None:
     if not problem.left_out:
-        warnings.warn(f"{problem.file}: {problem.reason}", stacklevel=2)
+        warn(f"{problem.file}: {problem.reason}")
 
 
 class Catalogue:

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 
 from ..arrays import Array
 from ..distances import aligned
-from ..errors import InputError
+from ..errors import InputError, samples_called
 from ..registration import PreparedImage, Registration, prepare_image, register
 from .index import Index
 from .model import Filter, Mark
@@ -217,7 +217,8 @@ class Search:
         distances = np.linalg.norm(some[: len(some) // 2] - some[-(len(some) // 2) :], axis=1)
         marks = self.catalogue.numbered(chosen[:N_ALIGNED])
         inks = [ink for ink in map(self._ink, marks) if ink is not None]
-        residuals = aligned(inks, n_jobs=self.n_jobs)[np.triu_indices(len(inks), 1)] if len(inks) > 1 else [1.0]
+        with samples_called(None):
+            residuals = aligned(inks, n_jobs=self.n_jobs)[np.triu_indices(len(inks), 1)] if len(inks) > 1 else [1.0]
         return float(np.median(distances)) or 1.0, float(np.median(residuals)) or 1.0
 
 

@@ -4,15 +4,15 @@ Every error names the sample, the rule and the remedy. Arrays keep float32; ever
 whole numbers not before they are transformed.
 """
 
-from .batches import Batch, Points, cut, dtype_of, each, pack
+from .batches import Batch, Measures, Points, cut, dtype_of, each, pack
 from .images import (
-    Images,
     batch_of_images,
     check_image,
     check_images,
     check_shape,
     floats,
     images_from_rows,
+    looks_like_points,
     pixel_side,
 )
 from .points import (
@@ -31,7 +31,7 @@ from .values import as_floats, check_finite, check_size, float_type, is_rows, po
 __all__ = [
     "Batch",
     "Cloud",
-    "Images",
+    "Measures",
     "Points",
     "as_floats",
     "batch_of_images",
@@ -55,6 +55,7 @@ __all__ = [
     "floats",
     "images_from_rows",
     "is_rows",
+    "looks_like_points",
     "pack",
     "pixel_side",
     "positive_integer",

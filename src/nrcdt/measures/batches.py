@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from .images import Images, floats
+from .images import floats
 from .points import Cloud
 from .values import float_type
 
@@ -56,9 +56,10 @@ class Points:
 
 
 Batch = Array | Points
+Measures = Array | Sequence[Any]  # checked, one or many arrays or clouds
 
 
-def pack(measures: Sequence[Any]) -> Batch:
+def pack(measures: Measures) -> Batch:
     """Pack measures that are alike: images become a stack of shape (n_samples, height, width), clouds `Points`.
 
     Examples
@@ -68,14 +69,14 @@ def pack(measures: Sequence[Any]) -> Batch:
     >>> pack([Cloud(np.ones((5, 2)), None), Cloud(np.ones((4, 2)), None)]).offsets
     [0, 5, 9]
     """
-    if isinstance(measures, Images):
-        return measures.stack
+    if isinstance(measures, np.ndarray):
+        return measures
     if isinstance(measures[0], Cloud):
         return Points.of(measures)
     return measures[0][np.newaxis] if len(measures) == 1 else np.stack(measures)
 
 
-def cut(measures: Sequence[Any], longest: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+def cut(measures: Measures, longest: Callable[[int], int]) -> Iterator[tuple[int, int]]:
     """Yield the ends of runs of measures that can be packed, none longer than `longest` says of those that are left.
 
     Measures are alike where kernels treat them alike: images of one shape and dtype, clouds of one dimension and
@@ -84,10 +85,10 @@ def cut(measures: Sequence[Any], longest: Callable[[int], int]) -> Iterator[tupl
     start, n_measures = 0, len(measures)
     while start < n_measures:
         n = longest(n_measures - start)
-        if n > 1 and not (isinstance(measures, Images) and measures.stack.flags.c_contiguous):
+        if n > 1 and not (isinstance(measures, np.ndarray) and measures.flags.c_contiguous):
             n = min(n, max(1, STACK_BYTES // _size(measures[start])))
-        some = measures[start : start + n]  # checked by now
-        n = n if n == 1 or isinstance(some, Images) else _run(some)
+        if n > 1 and not isinstance(measures, np.ndarray):
+            n = _run(measures[start : start + n])
         yield start, start + n
         start += n
 
@@ -113,9 +114,9 @@ def _kind(measure: Any) -> tuple[Any, ...]:
     return measure.points.shape[1:], measure.points.dtype, measure.weights is None
 
 
-def dtype_of(measures: Sequence[Any] | Batch) -> Any:
+def dtype_of(measures: Measures | Batch) -> Any:
     """Return the dtype in which measures are transformed, which is one for all of a batch."""
-    if isinstance(measures, (np.ndarray, Images)):
+    if isinstance(measures, np.ndarray):
         return float_type(measures.dtype)
     if isinstance(measures, Points):
         return measures.points.dtype

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, Where
-from .values import LARGEST, RANK_TOLERANCE, SMALLEST, Checked, as_floats, check_finite, float_type, is_rows, samples_of
+from ..errors import InputError, Where, warn
+from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, float_type, is_rows, samples_of
 
-BARE_SIDE = 32  # pixels, from which on a table looks like an image
+BARE_SIDE = 32  # pixels, from which on a table may be an image: few are smaller, and many tables are
+NARROW = 4  # columns, as unit quaternions have, points in space and plane fewer; of images at least four times as high
+COORDINATES = 3  # columns of points in space, which may be negative
+LOOK = 64  # rows of a table that tell whether they go on in one another: it costs next to nothing
+FOLD = 1.5  # tells nine in ten pictures, and of batches of images none but those cut from one picture, window by window
 
 
 def pixel_side(shape: tuple[int, ...]) -> float:
@@ -32,8 +34,8 @@ def check_image(image: Any, name: Where | str, *, signed: bool = False) -> Array
 def _check_pixels(array: Array, name: Where | str, signed: bool = False) -> float:
     """Refuse what is no image, or has no mass to be transported; return the largest value."""
     if array.ndim != 2 or array.size == 0:
-        remedy = "Convert colour pictures to grey first." if array.ndim == 3 else "Pass one array per image."
-        raise InputError(name, "be a two-dimensional image with at least one pixel", f"shape {array.shape}", remedy)
+        got = f"shape {array.shape}"
+        raise InputError(name, "be a two-dimensional image with at least one pixel", got, _one_plane(array.shape))
     if array.dtype in RANK_TOLERANCE and 0 < (high := float(_last(array))) < np.inf:
         return high
     low, high = check_finite(array, name)
@@ -42,7 +44,7 @@ def _check_pixels(array: Array, name: Where | str, signed: bool = False) -> floa
             name,
             "not have negative mass",
             f"a minimum of {low:g}",
-            "Negative values in data cannot be transported: shift, clip or take absolute values.",
+            _without_sign(array.shape),
         )
     if high == 0 and not signed:
         raise InputError(
@@ -52,6 +54,35 @@ def _check_pixels(array: Array, name: Where | str, signed: bool = False) -> floa
             "Drop the sample, or check that ink is bright; a single image goes as [X].",
         )
     return high
+
+
+def _one_plane(shape: tuple[int, ...]) -> str:
+    """Return what to do with an array that is no image."""
+    if len(shape) != 3:
+        return "Pass one array per image."
+    if 1 in (shape[0], shape[-1]):
+        return "Drop its axis of length one."
+    colour = {2, 3, 4} & {shape[0], shape[-1]}
+    return "Convert colour pictures to grey first." if colour else "Pass one array per image."
+
+
+def _without_sign(shape: tuple[int, int]) -> str:
+    """Return what to do with negative values: nothing where they are coordinates."""
+    if shape[0] > 1 and shape[1] <= COORDINATES:
+        return "Negative values in data are no pixels: for points say space='euclidean'."
+    remedy = "Negative values in data cannot be transported: shift, clip or take absolute values"
+    return f"{remedy}; for points say space='euclidean'." if shape[0] > 1 else f"{remedy}."
+
+
+def looks_like_points(shape: tuple[int, ...]) -> bool:
+    """Tell whether an array has as few columns as points have coordinates, and many more rows.
+
+    Examples
+    --------
+    >>> looks_like_points((100, 2)), looks_like_points((28, 28))
+    (True, False)
+    """
+    return len(shape) == 2 and shape[1] <= NARROW and shape[0] >= 4 * shape[1]
 
 
 def _last(array: Array, axis: tuple[int, ...] | None = None) -> Any:
@@ -74,21 +105,24 @@ def check_shape(shape: Any, name: Where | str) -> tuple[int, int]:
 
 
 def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
-    """Give flattened rows their two dimensions back."""
+    """Give flattened rows their two dimensions back; (1, -1) makes each one row of pixels, whatever its length."""
     n_rows, n_columns = rows.shape
     if n_columns < 2:
         raise InputError("X", "have at least two pixels per row", "n_features = 1", "A single pixel has no shape.")
-    side = math.isqrt(n_columns)
     if image_shape is None:
-        image_shape = (side, side) if side * side == n_columns else (1, n_columns)
-        if _looks_like_one_image(n_rows, n_columns, side * side == n_columns):
-            warnings.warn(
-                f"X has shape {rows.shape} and is read as {n_rows} flattened images of shape {image_shape}. "
-                "If it is a single image, pass X[numpy.newaxis]; otherwise set image_shape to silence this warning.",
-                UserWarning,
-                stacklevel=2,
+        side = math.isqrt(n_columns)
+        if side * side != n_columns:
+            rule = "be given where rows have a length that is no square"
+            raise InputError("image_shape", rule, f"None for X of shape {rows.shape}", _way_out(n_columns))
+        image_shape = side, side
+        if _looks_like_one_sample(rows, side):
+            warn(
+                f"has shape {rows.shape} and is read as {n_rows} flattened images of shape {image_shape}. "
+                "If it is a single image, pass X[numpy.newaxis]; if it is a cloud of points, the same with "
+                "space='euclidean'; otherwise set image_shape to silence this warning.",
+                Where("X"),
             )
-    height, width = check_shape(image_shape, "image_shape")
+    height, width = (1, n_columns) if image_shape == (1, -1) else check_shape(image_shape, "image_shape")
     if height * width != n_columns:
         raise InputError(
             "image_shape",
@@ -99,12 +133,34 @@ def images_from_rows(rows: Array, image_shape: tuple[int, int] | None) -> Array:
     return rows.reshape(n_rows, height, width)
 
 
-def _looks_like_one_image(n_rows: int, n_columns: int, in_squares: bool) -> bool:
-    """Tell tables that are as high as wide, or that are large, about as high as wide, and no rows of square images."""
-    if n_rows == n_columns:
-        return n_rows > 1
+def _way_out(n_columns: int) -> str:
+    """Return what to do with rows of a length that is no square."""
+    side = math.isqrt(n_columns // 3)
+    if n_columns <= COORDINATES:
+        return "If X is a cloud of points, pass [X] with space='euclidean'."
+    colour = f"{n_columns} = 3 x {side} x {side} looks like colour: convert it to grey first. "
+    others = "Give (height, width), or (1, -1) for lines of pixels; a single image goes as X[numpy.newaxis]."
+    return colour * (3 * side * side == n_columns) + others
+
+
+def _looks_like_one_sample(rows: Array, side: int) -> bool:
+    """Tell tables that rather are one image, or one cloud of points, than a flattened square image in each row.
+
+    So are those that are as high as wide, and long ones whose rows would be tiny images. A large one, about as high as
+    wide, is an image where each row is like the one before, and what would be the next row of pixels in it is not.
+    """
+    n_rows, n_columns = rows.shape
+    if n_rows == n_columns or side <= NARROW:
+        return bool(n_rows > 1 and (n_rows == n_columns or n_rows >= 4 * n_columns))
     low, high = sorted((n_rows, n_columns))
-    return low >= BARE_SIDE and high <= 4 * low and not in_squares
+    if low < BARE_SIDE or high > 4 * low:
+        return False
+    middle = max(0, (n_rows - LOOK) // 2)  # where there is ink
+    some = rows[middle : middle + LOOK].astype(np.float64)
+    pairs = (some[:, 1:], some[:, :-1]), (some[1:], some[:-1]), (some[:, side:], some[:, :-side])
+    with np.errstate(all="ignore"):  # what is not finite is refused later
+        across, down, folded = (float(np.abs(a - b).mean()) for a, b in pairs)
+    return FOLD * max(across, down) < folded
 
 
 def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Array]:
@@ -123,74 +179,44 @@ def check_images(X: Any, image_shape: tuple[int, int] | None = None) -> list[Arr
     return list(batch_of_images(X, image_shape))
 
 
-class Images(Sequence[Array]):
-    """Images in one array of shape (n_images, height, width), checked in order, each before it is first handed out.
-
-    Examples
-    --------
-    >>> images = Images(np.array([[[1.0, 2.0]], [[0.0, 0.0]]]))
-    >>> images[0]
-    array([[1., 2.]])
-    >>> images[:]
-    Traceback (most recent call last):
-    nrcdt.errors.InputError: X[1] must have positive mass; got zeros only. Drop the sample, or check that ink is bright;
-    a single image goes as [X].
-    """
-
-    def __init__(self, stack: Array, n_checked: int = 0) -> None:
-        self.stack, self._n_checked, self._copied = stack, n_checked, False
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype that all images share."""
-        return self.stack.dtype
-
-    def __len__(self) -> int:
-        return len(self.stack)
-
-    def __getitem__(self, where: Any) -> Any:
-        n = len(self.stack)
-        start, stop, _ = where.indices(n) if isinstance(where, slice) else (0, range(n)[where] + 1, 1)
-        if max(start, stop) > self._n_checked:
-            self._check(max(start, stop))
-        if not isinstance(where, slice):
-            return self.stack[where]
-        stack = self.stack[where]
-        return Images(stack, len(stack))
-
-    def _check(self, stop: int) -> None:
-        """Check the images before one, all at once where nothing is wrong with them."""
-        start = self._n_checked
-        usual = np.zeros(stop - start, bool)
-        if self.dtype in RANK_TOLERANCE:
-            highest = _last(self.stack[start:stop], (1, 2)).astype(np.float64)
-            usual = (highest > SMALLEST) & (highest < LARGEST)
-        for i in start + np.flatnonzero(~usual):
-            image = _check_compact(self.stack[i], Where("X", int(i)))
-            if image.dtype in RANK_TOLERANCE:  # brought to a size that can be computed with
-                self.stack, self._copied = self.stack if self._copied else self.stack.copy(), True
-                self.stack[i] = image
-        self._n_checked = stop
-
-
-def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Images | Checked:
-    """Return images as `check_images` does, each of them checked when it is first asked for."""
-    stacked = isinstance(X, np.ndarray) and X.ndim == 3
-    if not stacked and is_rows(X):
+def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Array | list[Array]:
+    """Return images as `check_images` does: in one array where they come in one, else in a list."""
+    if is_rows(X):
         X = images_from_rows(X if _is_compact(X) else as_floats(X, "X"), image_shape)
     if not (isinstance(X, np.ndarray) and X.ndim == 3 and X.size and X.dtype.kind in "biuf") or np.ma.isMA(X):
-        return Checked(samples_of(X, "images of shape (height, width)"), _check_compact)
-    if X.shape[2] in (3, 4) and min(X.shape[:2]) >= BARE_SIDE:
-        warnings.warn(
-            f"X has shape {X.shape} and is read as {len(X)} images of shape {X.shape[1:]}. If it is a single picture "
-            "in colour, convert it to grey and pass it as [X]; clouds of points want another space, as 'euclidean'.",
-            UserWarning,
-            stacklevel=2,
-        )
-    return Images(X if _is_compact(X) else as_floats(X, "X"))
+        samples = samples_of(X, "images of shape (height, width)")
+        images = [_check_compact(image, Where("X", i)) for i, image in enumerate(samples)]
+        if looks_like_points(images[0].shape) and all(looks_like_points(image.shape) for image in images):
+            _warn_of_points(f"holds arrays as narrow as {images[0].shape}, read as images.")
+        return images
+    stack = _check_stack(X if _is_compact(X) else as_floats(X, "X"))
+    if looks_like_points(stack.shape[1:]):
+        _warn_of_points(f"has shape {stack.shape} and is read as {len(stack)} images of shape {stack.shape[1:]}.")
+    return stack
+
+
+def _warn_of_points(reading: str) -> None:
+    remedy = "If it is a single picture in colour, convert it to grey and pass it as [X]; for points say"
+    warn(f"{reading} {remedy} space='euclidean'.", Where("X"))
+
+
+def _check_stack(stack: Array) -> Array:
+    """Check images in one array, all at once where nothing is wrong with them."""
+    usual, given = np.zeros(len(stack), bool), stack
+    if stack.dtype in RANK_TOLERANCE:
+        highest = _last(stack, (1, 2)).astype(np.float64)
+        usual = (highest > SMALLEST) & (highest < LARGEST)
+    for i in np.flatnonzero(~usual).tolist():
+        image = _check_compact(stack[i], Where("X", i))
+        if image.dtype in RANK_TOLERANCE:  # brought to a size that can be computed with
+            stack = stack.copy() if stack is given else stack
+            stack[i] = image
+    return stack
 
 
 def _check_compact(image: Any, name: Where | str) -> Array:
+    if isinstance(image, tuple) and len(image) == 2 and np.ndim(image[0]) == 2:
+        raise InputError(name, "be an image", "a pair", "For (points, weights) say space='euclidean'.")
     if not _is_compact(image):
         return check_image(image, name)
     _check_pixels(image, name)

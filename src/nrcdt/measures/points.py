@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, Where, where_of
+from ..errors import InputError, Where, warn, where_of
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, check_size, samples_of
 
 ROTATION_TOLERANCE = 1e-4
 ROUNDINGS = 4  # of the largest coordinate: half of one is lost in each coordinate, and a few more in sums
+PICTURE_WIDTH = 8  # pixels: the smallest pictures in use are scanned digits of that size
 
 
 class Cloud(NamedTuple):
@@ -89,6 +90,8 @@ it by fewer coordinates.
     spreads = _spreads(cloud)
     rank = int((spreads > max(RANK_TOLERANCE[cloud.points.dtype] * spreads[0], rounding(cloud))).sum())
     if rank < dimension:
+        if len(cloud.points) <= dimension and dimension >= PICTURE_WIDTH:
+            remedy = "Rows are points: transpose it if columns are; for pictures say space='image'."
         flat = {0: "a single point", 1: "a line", 2: "a plane"}.get(rank, f"a {rank}-dimensional plane")
         raise InputError(name, f"span all {dimension} dimensions", f"points on {flat}", remedy)
 
@@ -127,7 +130,19 @@ def check_clouds(X: Any) -> list[Cloud]:
     """
     clouds = check_points(X, "clouds of shape (n_points, d)", _coordinates)
     _check_dimensions(clouds, "have {} coordinates", "Transform clouds of different dimension separately.")
+    if clouds[0].points.shape[1] >= PICTURE_WIDTH and all(map(_looks_like_a_picture, clouds)):
+        n, d = clouds[0].points.shape
+        warn(f"is read as {n} points with {d} coordinates. For pictures say space='image'.", Where("X", 0))
     return clouds
+
+
+def _looks_like_a_picture(cloud: Cloud) -> bool:
+    """Tell clouds without a negative coordinate, in a space of nearly as many dimensions as they have points.
+
+    So few points hardly tell how a cloud is spread; and pages are rarely more than four times as high as wide.
+    """
+    points = cloud.points
+    return cloud.weights is None and len(points) <= 4 * points.shape[1] and float(points.min()) >= 0
 
 
 def _check_dimensions(clouds: list[Cloud], rule: str, remedy: str) -> None:

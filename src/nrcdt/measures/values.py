@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,10 @@ def float_type(dtype: Any) -> Any:
 
 def refuse_masked(values: Any, name: Where | str) -> None:
     """Refuse values that somebody has declared void, before a conversion makes them valid again."""
-    if np.ma.is_masked(values):
+    masked = np.ma.is_masked(values)
+    if isinstance(values, (list, tuple)):
+        masked = any(isinstance(row, np.ma.MaskedArray) and row.mask.any() for row in values)
+    if masked:
         raise InputError(name, "not be masked", "masked values", "Fill them, with 0 for no mass.")
 
 
@@ -43,8 +46,8 @@ def as_floats(values: Any, name: Where | str) -> Array:
     refuse_masked(values, name)
     try:
         array = np.asarray(values)
-        if array.dtype.kind == "c":
-            raise ValueError("complex data not supported")
+        if array.dtype.kind not in "biufO":
+            raise ValueError(f"{'complex' if array.dtype.kind == 'c' else array.dtype} data not supported")
         return array.astype(float_type(array.dtype), copy=False)
     except (TypeError, ValueError) as error:
         got = str(error).rstrip(".")
@@ -79,13 +82,15 @@ def is_rows(X: Any) -> bool:
     """Tell whether X is a table: one flattened sample per row."""
     if hasattr(X, "__array__"):
         return np.asarray(X).ndim == 2
-    return isinstance(X, Sequence) and len(X) > 0 and all(_is_row(row) for row in X)
+    return isinstance(X, Sequence) and len(X) > 0 and all(map(_is_row, X))
 
 
 def _is_row(row: Any) -> bool:
     if hasattr(row, "ndim"):
         return bool(row.ndim == 1)
-    return isinstance(row, Sequence) and not isinstance(row, str) and not any(isinstance(x, Sequence) for x in row)
+    if not isinstance(row, Sequence) or isinstance(row, str):
+        return False
+    return not any(isinstance(x, Sequence) or getattr(x, "ndim", 0) for x in row)
 
 
 def samples_of(X: Any, what: str) -> list[Any]:
@@ -105,31 +110,3 @@ def samples_of(X: Any, what: str) -> list[Any]:
     if not samples:
         raise InputError("X", "hold at least one sample", "none", f"Pass a batch of {what}.")
     return samples
-
-
-class Checked(Sequence[Any]):
-    """Samples that are checked in order, each before it is first handed out.
-
-    Examples
-    --------
-    >>> batch = Checked([4, 9, -1], lambda value, name: positive_integer(value, name, "Count again."))
-    >>> batch[:2]
-    [4, 9]
-    >>> batch[2]
-    Traceback (most recent call last):
-    nrcdt.errors.InputError: X[2] must be a positive integer; got -1. Count again.
-    """
-
-    def __init__(self, samples: Sequence[Any], check: Callable[[Any, Where | str], Any]) -> None:
-        self._samples, self._check = samples, check
-        self._checked: list[Any] = []
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def __getitem__(self, where: Any) -> Any:
-        wanted = range(len(self))[where]
-        last = max(wanted, default=-1) if isinstance(wanted, range) else wanted
-        for i in range(len(self._checked), last + 1):
-            self._checked.append(self._check(self._samples[i], Where("X", i)))
-        return self._checked[where]

@@ -9,7 +9,6 @@ import hashlib
 import os
 import shutil
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -20,6 +19,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ..arrays import Array
+from ..errors import warn
 from ..fingerprint import digest
 from ..whole_files import PART, whole_file
 
@@ -72,7 +72,7 @@ class Cache:
             with whole_file(path) as part:
                 np.savez(part, **arrays)
         except OSError as error:  # a full disk costs time, not results
-            warnings.warn(f"the cache must be writable; got {error}. Choose another --cache.", stacklevel=2)
+            warn(f"the cache must be writable; got {error}. Choose another --cache.")
         return arrays
 
 

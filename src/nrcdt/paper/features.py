@@ -84,7 +84,7 @@ class Features:
         return find_space(self.table.space)
 
     @cached_property
-    def _checked(self) -> Sequence[Any]:
+    def _checked(self) -> Any:
         return self._space.check(self.measures)
 
     def _key(self, what: str | list[str], plan: Plan | None) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..distances import check_max_rotation
-from ..errors import InputError, LocatedError
-from ..measures import Cloud, as_floats, check_image, check_rank, positive_integer
+from ..errors import InputError, LocatedError, Where, warn
+from ..measures import Cloud, as_floats, check_image, check_rank, looks_like_points, positive_integer
 from ..plan import Plan
 from ..rasters import box_around
 from ..spaces import find_space
@@ -212,6 +212,8 @@ def _prepared(image: Any, name: str, search: _Search) -> PreparedImage:
             raise InputError(name, f"be prepared with n_directions, n_quantiles, refine = {settings}", image.settings)
         return image
     image, start = as_floats(image, name), np.zeros(2)
+    if looks_like_points(image.shape):
+        warn(f"has shape {image.shape} and is read as an image. For points say space='euclidean'.", Where(name))
     if image.ndim == 2:
         rows, columns = box_around(image != 0)
         image, start = image[rows, columns], np.array([columns.start, rows.start])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from ..arrays import Array
-from ..measures import Batch, Cloud, Points
+from ..measures import Batch, Cloud, Measures, Points
 from ..slices import Phi, PixelDensity, Slices, StripDensity, point_slices
 
 
@@ -20,7 +20,7 @@ class Space:
     Attributes
     ----------
     name : str
-    check : turns user input into measures, or raises, at the latest when a wrong one is asked for
+    check : turns user input into measures, or raises
     dimension : of the directions that one measure asks for
     directions : makes n directions of that dimension
     group : the maps under which slices only change places, shift and scale
@@ -39,7 +39,7 @@ class Space:
     """
 
     name: str
-    check: Callable[..., Sequence[Any]]
+    check: Callable[..., Measures]
     dimension: Callable[[Any], int]
     directions: Callable[[int, int], Array]
     group: str
