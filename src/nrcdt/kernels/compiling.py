@@ -10,6 +10,7 @@ import logging
 import os
 import shutil
 import tempfile
+from threading import Lock
 from time import perf_counter
 
 from numba.core import config, event
@@ -30,7 +31,7 @@ class Notice(event.Listener):
     """
 
     def __init__(self):
-        self.text, self.said = ONCE, False
+        self.text, self.said, self.lock = ONCE, False, Lock()
         self.depth, self.seconds, self.last = 0, 0.0, 0.0
         self.ours = False
 
@@ -60,8 +61,9 @@ class Notice(event.Listener):
         As a warning, which Python shows on standard error where nobody has set up logging: what is too low to be seen
         explains no pause. Whoever wants silence sets the level of the logger "nrcdt".
         """
-        if not self.said:
-            self.said = True
+        with self.lock:
+            first, self.said = not self.said, True
+        if first:
             logging.getLogger("nrcdt").warning(self.text)
 
 
