@@ -73,8 +73,10 @@ event.register("numba:compile", NOTICE)
 
 def cache_in_passing():
     """Let numba keep machine code in a folder that goes when the process ends."""
-    config.CACHE_DIR, NOTICE.text = tempfile.mkdtemp(prefix="nrcdt-"), EVERY_TIME
-    atexit.register(_remove, config.CACHE_DIR, os.getpid())
+    folder = tempfile.mkdtemp(prefix="nrcdt-")
+    setattr(config, "CACHE_DIR", folder)  # noqa: B010  numba fills this module when it is imported
+    NOTICE.text = EVERY_TIME
+    atexit.register(_remove, folder, os.getpid())
 
 
 def _remove(folder, owner):
