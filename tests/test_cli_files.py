@@ -99,6 +99,19 @@ def test_what_is_left_out_is_counted_by_reason_and_named_on_request(tmp_path, sc
     assert "left out" not in run(scans / "a.png", "-o", tmp_path / "a.parquet").stdout
 
 
+@pytest.mark.slow
+def test_an_audit_says_what_it_left_out_too(tmp_path, scans):
+    save_pages(scans / "b.tif")
+    (scans / "notes.doc").write_text("")
+    arguments = ["audit", scans, "-o", tmp_path / "report", "--samples", "1", "--jobs", "1", *SMALL]
+    for more, end in ((["-v"], "."), ([], " (-v names them).")):
+        result = CliRunner().invoke(cli.app, [str(one) for one in (*arguments, *more)])
+        assert result.exit_code == 0, result.output
+        assert result.stdout.endswith(f"in a browser; left out: 1 of unknown suffixes{end}\n")
+        assert ("notes.doc: left out, of unknown suffixes" in result.stdout) == bool(more)
+        assert re.search(r"only the first was read of 1 picture, such as \S*b\.tif \(3\)", result.stderr)
+
+
 def test_links_that_go_round_cost_a_row(tmp_path, scans):
     (scans / "loop.png").symlink_to("loop.png")
     (scans / "one.png").symlink_to("other.png")

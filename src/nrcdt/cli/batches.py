@@ -247,7 +247,7 @@ class Work:
         """Say in a line each what concerns many files, beside those that failed."""
         if self.pages:
             path, n_pages = next(iter(self.pages.items()))
-            named = f"{len(self.pages)} pictures, such as {printable(path)} ({n_pages})"
+            named = f"{len(self.pages)} picture{'s' * (len(self.pages) > 1)}, such as {printable(path)} ({n_pages})"
             remark(f"several pages or frames: only the first was read of {named}. Split them for a row each.")
         if sum(self.others.values()) > len(self.paths):
             (dimension, n_files), decided = self.others.most_common(1)[0], f"the first {BATCH_SAMPLES} files decided"
