@@ -425,7 +425,7 @@ def test_collect_walks_folders_and_keeps_the_order_of_files(tmp_path):
     for name in ("b/two.png", "b/one.PNG", "b/deep/x.tif", "b/notes.md", "b/.hidden/y.png", "b/._one.png", "z.png"):
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_bytes(b"")
-    found, left_out, _ = collect([tmp_path / "z.png", tmp_path / "b", tmp_path / "b/two.png"])
+    found, left_out, *_ = collect([tmp_path / "z.png", tmp_path / "b", tmp_path / "b/two.png"])
     assert left_out == []
     assert [path.relative_to(tmp_path).as_posix() for path in found] == [
         "z.png",
@@ -442,7 +442,7 @@ def test_a_folder_stands_for_its_pictures_then_meshes_then_points(tmp_path):
     (tmp_path / "vase.ply").write_bytes(b"")
     assert [path.name for path in collect([tmp_path])[0]] == ["vase.ply"]
     (tmp_path / "scan.png").write_bytes(b"")
-    found, left_out, _ = collect([tmp_path])
+    found, left_out, *_ = collect([tmp_path])
     assert [path.name for path in found] == ["scan.png"]
     assert [path.name for path in left_out] == ["vase.ply", "list.csv", "points.npy"]
     assert [path.name for path in collect([tmp_path, tmp_path / "vase.ply"])[1]] == ["list.csv", "points.npy"]

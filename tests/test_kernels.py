@@ -10,9 +10,10 @@ import pytest
 
 import reference
 from nrcdt.directions import circle
-from nrcdt.kernels import cpu, kernels_for, order, portable
+from nrcdt.kernels import compiled, kernels_for, order, portable
 from nrcdt.sorted_slices import SortedSlices
 
+cpu = compiled("cpu")  # `plain` where numba may not compile
 LEVELS = {m: np.arange(1, m + 1) / (m + 1) for m in (1, 7, 40)} | {4: np.array([0.001, 0.002, 0.6, 0.999])}
 
 
@@ -180,6 +181,7 @@ def test_every_value_has_its_place(rng, dtype):
         np.testing.assert_array_equal(placed, np.sort(values, axis=1))
 
 
+@pytest.mark.skipif(cpu.__name__.endswith("plain"), reason="nothing is compiled")
 @pytest.mark.parametrize("n", [300, 5000, 30000])
 @pytest.mark.parametrize("place", [0, -1])
 def test_one_value_far_away_does_not_widen_the_buckets(rng, n, place):
@@ -278,6 +280,11 @@ def test_no_kernel_leaves_its_arrays(tmp_path):
     """The compiler checks no bounds unless asked: ask once, on the shapes of this file."""
     chosen = "strip_sums or back_project or linear_quantiles or shadow or step_distances or (quantiles and float64)"
     run_this_file("", chosen, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+
+
+@pytest.mark.slow
+def test_kernels_that_are_not_compiled_agree_too():
+    run_this_file("", "not slow", NUMBA_DISABLE_JIT="1")
 
 
 @pytest.mark.slow

@@ -122,6 +122,10 @@ def test_what_cannot_be_written_is_refused(tmp_path):
         write_features(tmp_path / "a.csv", NAMES, COLUMNS, FEATURES[:2])
     with pytest.raises(ValueError, match="columns must be distinct"):
         write_features(tmp_path / "a.csv", NAMES, ["max_0", "max_0"], FEATURES)
+    with pytest.raises(
+        ValueError, match=r"about must name some of version, .*remarks; got author\. Leave out the others"
+    ):
+        write_features(tmp_path / "a.csv", NAMES, COLUMNS, FEATURES, about={"author": "me"})
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".npz", ".csv"])

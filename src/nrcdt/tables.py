@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,9 +18,17 @@ from .arrays import Array
 from .errors import InputError
 from .whole_files import whole_file
 
+# What a table may tell of how it was made, besides its plan.
+REMARKS = ("version", "settings", "reading", "scales", "remarks")
+
 
 def write_features(
-    path: Path | str, names: Sequence[str], columns: Sequence[str], features: Array, plan: str = ""
+    path: Path | str,
+    names: Sequence[str],
+    columns: Sequence[str],
+    features: Array,
+    plan: str = "",
+    about: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write a table of features, or leave what was there untouched.
 
@@ -31,8 +41,12 @@ def write_features(
     names : one per row; they become the column `path`
     columns : one distinct name per feature, numbered as by `NRCDT.get_feature_names_out`
     features : array of shape (n_rows, n_columns)
-    plan : digest of the plan that made the columns, which tells tables apart that may not be mixed; Parquet holds it in
-        the metadata of the schema as ``nrcdt.plan``, ``.npz`` as array `plan`, CSV has no place for it
+    plan : digest of the plan that made the columns, which tells tables apart that may not be mixed
+    about : how the table was made: `version`, `settings` (keyword arguments of `Plan.resolve`), `reading`, `scales`,
+        `remarks`. Text as it is, everything else as JSON.
+
+    Parquet holds `plan` and `about` in the metadata of the schema, as ``nrcdt.plan``, ``nrcdt.version`` and so on,
+    ``.npz`` as arrays of these names; CSV has no place for them.
 
     Examples
     --------
@@ -53,9 +67,13 @@ def write_features(
         )
     if len(set(columns)) < len(columns):
         raise InputError("columns", "be distinct", f"{len(columns) - len(set(columns))} repeated", "Rename them.")
+    if unknown := [name for name in about if name not in REMARKS]:
+        raise InputError("about", f"name some of {', '.join(REMARKS)}", ", ".join(unknown), "Leave out the others.")
+    told = {"plan": plan} if plan else {}
+    told |= {name: one if isinstance(one, str) else json.dumps(one) for name, one in about.items()}
     try:
         with whole_file(path) as part, part.open("wb") as file:
-            WRITERS[path.suffix.lower()](file, names, columns, features, plan)
+            WRITERS[path.suffix.lower()](file, names, columns, features, told)
     except OSError as error:
         if error.errno is None:
             raise
@@ -120,7 +138,8 @@ def _parquet_names(path: Path) -> list[str]:
 
 def _npz_names(path: Path) -> list[str]:
     with np.load(path, allow_pickle=False) as arrays:
-        return ["path", *arrays["columns"]] if {*arrays.files} - {"plan"} == {"path", "columns", "features"} else []
+        rest = {*arrays.files} - {"plan", *REMARKS}
+        return ["path", *arrays["columns"]] if rest == {"path", "columns", "features"} else []
 
 
 def _csv_names(path: Path) -> list[str]:
@@ -135,29 +154,35 @@ READERS: dict[str, Callable[[Path], list[str]]] = {
 }
 
 
-def _write_parquet(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, plan: str) -> None:
+def _write_parquet(
+    file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, about: Mapping[str, str]
+) -> None:
     import pyarrow
     from pyarrow import parquet
 
     arrays = [pyarrow.array(names, pyarrow.string()), *map(pyarrow.array, np.ascontiguousarray(features.T))]
-    table = pyarrow.table(arrays, ["path", *columns], metadata={"nrcdt.plan": plan} if plan else None)
+    table = pyarrow.table(arrays, ["path", *columns], metadata={f"nrcdt.{name}": text for name, text in about.items()})
     parquet.write_table(table, file)
 
 
-def _write_npz(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, plan: str) -> None:
-    texts = {"path": names, "columns": columns, **({"plan": plan} if plan else {})}
+def _write_npz(
+    file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, about: Mapping[str, str]
+) -> None:
+    texts = {"path": names, "columns": columns, **about}
     arrays: dict[str, Any] = {name: np.array(text, dtype=np.str_) for name, text in texts.items()}
     np.savez(file, **arrays, features=features)
 
 
-def _write_csv(file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, plan: str) -> None:
+def _write_csv(
+    file: BinaryIO, names: Sequence[str], columns: Sequence[str], features: Array, about: Mapping[str, str]
+) -> None:
     with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["path", *columns])
         writer.writerows([name, *row] for name, row in zip(names, features.tolist(), strict=True))
 
 
-WRITERS: dict[str, Callable[[BinaryIO, Sequence[str], Sequence[str], Array, str], None]] = {
+WRITERS: dict[str, Callable[[BinaryIO, Sequence[str], Sequence[str], Array, Mapping[str, str]], None]] = {
     ".parquet": _write_parquet,
     ".npz": _write_npz,
     ".csv": _write_csv,

@@ -9,7 +9,7 @@ from threading import Thread, current_thread
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 
 from .errors import InputError
 
@@ -18,10 +18,20 @@ Result = TypeVar("Result")
 
 
 def thread_count(n_jobs: Any, n_items: int) -> int:
-    """Return how many threads `n_jobs` stands for, no more than there are items."""
+    """Return how many threads `n_jobs` stands for, no more than there are items.
+
+    None is one, or what `joblib.parallel_config` says. Threads may also be started where processes may not: in workers
+    of `multiprocessing`, and below other threads.
+    """
     if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0):
         raise InputError("n_jobs", "be a number of threads, or -1 for all cores", repr(n_jobs), "None means one.")
-    return 1 if n_items == 1 else int(min(effective_n_jobs(n_jobs), n_items))
+    if n_items == 1 or n_jobs == 1:
+        return 1
+    if n_jobs is None:
+        _, n_jobs = get_active_backend()
+    # Asked about processes, joblib would warn in a worker, and count one.
+    backend, _ = get_active_backend(prefer="threads", require="sharedmem")
+    return int(min(backend.effective_n_jobs(n_jobs), n_items))
 
 
 def map_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
 import math
 import os
 import signal
@@ -31,6 +32,7 @@ from ..datasets import photograph, watermarks
 from ..errors import InputError
 from ..files import MAX_BYTES, MAX_PIXELS, PICTURE_FORMATS
 from ..ink import NoInkError
+from ..kernels import compiled
 from .intake import Prepared, Settings, check_settings, prepare
 
 Message = tuple[dict[str, Any], bytes]
@@ -208,7 +210,13 @@ class _Worker:
         return found
 
     def _wait_until_ready(self) -> None:
-        self.ready = self.ready or self._ask(START_SECONDS) is not None
+        if self.ready:
+            return
+        answer = self._ask(START_SECONDS)
+        if answer is not None and "compiling" in answer[0]:
+            compiled("compiling").NOTICE.say()  # here, and once, however many workers wait for the compiler
+            answer = self._ask(START_SECONDS)
+        self.ready = answer is not None
         if not self.ready:
             code, remedy = self.process.returncode, "Run python -m nrcdt.catalogue.workers to see why."
             raise RuntimeError(f"a worker must start; got exit code {code}. {remedy}")
@@ -325,7 +333,8 @@ def main(seconds: int, memory: int) -> None:
     # What a library prints must not get between the messages.
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    _warm_up()
+    with _told(sink):
+        _warm_up()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
         os.dup2(nowhere, descriptor)
@@ -347,6 +356,16 @@ def _answer(header: dict[str, Any], body: bytes) -> Message:
         if not isinstance(error, InputError):
             error = _unreadable(f"{type(error).__name__}: {error}")
         return {"error": [type(error).__name__, *map(str, error.args)]}, b""
+
+
+@contextlib.contextmanager
+def _told(sink: IO[bytes]) -> Iterator[None]:
+    """Tell the parent that kernels are being compiled, instead of saying so in the middle of what it shows."""
+    log, handler = logging.getLogger("nrcdt"), logging.Handler()
+    handler.emit = lambda record: _send(sink, {"compiling": True}, b"")  # type: ignore[method-assign]
+    log.addHandler(handler)
+    yield
+    log.removeHandler(handler)
 
 
 def _warm_up() -> None:

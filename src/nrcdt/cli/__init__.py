@@ -46,6 +46,7 @@ SpaceName = Annotated[
     str | None, Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)
 ]
 Jobs = Annotated[int, Option(help="Threads; -1 for all cores.", callback=_check_jobs)]
+Verbose = Annotated[bool, Option("--verbose", "-v", help="Name every file that is left out.")]
 Frame = Annotated[str, Option(help="fixed, or whitened (fewer directions suffice).")]
 Aggregate = Annotated[
     list[str] | None, Option(help="max, tv, spectrum, ... (see the docs); may be repeated. Left out: max.")
@@ -125,10 +126,11 @@ def features(
     normalize: Annotated[str, Option(help="standardize, winsorize, median, center, global or none.")] = "standardize",
     trim: Annotated[float, Option(help="Share below 0.5 left out at either end; 0.1 against specks.")] = 0.0,
     jobs: Jobs = 1,
+    verbose: Verbose = False,
 ) -> None:
     """Write a table of affine-invariant features of pictures, point clouds or meshes.
 
-    A file that cannot be read or transformed is named in red, and the rest goes on.
+    A file that cannot be read or transformed is named in red, and the rest goes on. Of several pages the first is read.
 
     Exit code: 0 all files are in the table, 1 some failed, 2 nothing to write.
     """
@@ -138,21 +140,23 @@ def features(
         from ..tables import check_target, write_features
 
         check_target(out)
-        files, n_wrong = gather(paths)
-        files = [path for path in files if path.resolve() != out.resolve()]  # an older table in the same folder
-        kind = one_kind(files)
+        found = gather(paths).without(out)
+        kind = one_kind(found.files)
         chosen = space_for(kind, space), _chosen(aggregate, frame)
         names: dict[str, Any] = {name or "none": name for name in NORMALIZATIONS}
         check_choice("--normalize", [normalize], names)
         settings: dict[str, Any] = {"n_directions": directions, "n_quantiles": quantiles, "frame": frame}
         settings |= {"normalize": names[normalize], "trim": trim}
         work = Work(*chosen, settings, jobs)
-        walk(files, work, reader(kind, ink.value, surface))
+        walk(found.files, work, reader(kind, ink.value, surface))
+        work.say_remarks()
+        left_out = found.say_left_out(verbose)
         if work.paths and work.plan is not None:
-            write_features(out, work.names, work.plan.feature_names, work.features(), work.plan.digest)
-    n_failed = n_wrong + len(files) - len(work.paths)
-    place = f" to {out}" if work.paths else ""
-    say(f"{len(work.paths)} written{place}, {n_failed} failed, {time.perf_counter() - began:.1f} s")
+            about = work.about(kind=kind, surface=surface, **({"ink": ink.value} if kind == "image" else {}))
+            write_features(out, work.names, work.plan.feature_names, work.features(), work.plan.digest, about)
+    n_failed = found.n_wrong + len(found.files) - len(work.paths)
+    counts = f"{len(work.paths)} written{f' to {out}' * bool(work.paths)}, {n_failed} failed"
+    say(f"{counts}{work.failures(found.n_locked)}, {time.perf_counter() - began:.1f} s{left_out}")
     if n_failed:
         raise typer.Exit(SOME_FAILED if work.paths else NOTHING_WRITTEN)
 
@@ -172,6 +176,7 @@ def audit(
     frame: Frame = "fixed",
     aggregate: Aggregate = None,
     jobs: Jobs = -1,
+    verbose: Verbose = False,
 ) -> None:
     """Find out which classes collide, and how few directions and quantiles keep the others apart.
 
@@ -184,20 +189,21 @@ def audit(
         from ..audit import audit as run
         from ..audit.page import check_folder, outcome, tables, write
 
-        files, n_wrong = gather(paths)
-        kind = one_kind(files)
+        gathered = gather(paths)
+        kind = one_kind(gathered.files)
         work = Work(space_for(kind, space), _chosen(aggregate, frame), {"frame": frame}, jobs, keep=True)
         check_folder(out)
-        walk(files, work, reader(kind, ink.value, surface, cut=True))
+        walk(gathered.files, work, reader(kind, ink.value, surface, cut=True))
         asked: dict[str, Any] = {"n_samples": samples, "target": target, "random_state": seed, "n_jobs": jobs}
         asked |= {"n_directions": directions, "n_quantiles": quantiles, "frame": frame, "aggregate": work.aggregate}
         with progress_bar("audit") as bar:
             found = run(work.samples, class_names(work.paths, paths), work.space.name, progress=bar.show, **asked)
         page = write(found, out)
+        work.say_remarks()
     for table in tables(found):
         show_table(table)
-    say(f"{outcome(found)}\n{found.code}\nOpen {page} in a browser.")
-    if n_wrong or len(work.paths) < len(files):
+    say(f"{outcome(found)}\n{found.code}\nOpen {page} in a browser{gathered.say_left_out(verbose)}.")
+    if gathered.n_wrong or len(work.paths) < len(gathered.files):
         raise typer.Exit(SOME_FAILED)
 
 

@@ -6,10 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import nrcdt
 
 from ..errors import InputError
-from .console import FAILURES, complain, printable, progress_bar, reason, report, say, storable
+from .console import FAILURES, complain, printable, progress_bar, reason, remark, report, say, storable, unreadable
 
 if TYPE_CHECKING:
     from ..arrays import Array
@@ -18,31 +20,63 @@ if TYPE_CHECKING:
 
 BATCH_SAMPLES = 32
 BATCH_BYTES = 256_000_000
+MAX_REMARKS = 1000  # in the metadata of a table, which readers load whole
 
 
-def gather(paths: list[Path]) -> tuple[list[Path], int]:
+class Gathered(NamedTuple):
+    """Files to read, how many paths failed, how many of them may not be read, and what was left out, by reason."""
+
+    files: list[Path]
+    n_wrong: int
+    n_locked: int
+    left_out: dict[str, list[Path]]
+
+    def without(self, target: Path) -> Gathered:
+        """Leave an older table in the same folder alone."""
+        place = os.path.realpath(target)  # of loops too, which `Path.resolve` does not survive
+
+        def others(paths: list[Path]) -> list[Path]:
+            return [path for path in paths if path.name != target.name or os.path.realpath(path) != place]
+
+        left_out = {why: others(some) for why, some in self.left_out.items()}
+        return self._replace(files=others(self.files), left_out=left_out)
+
+    def say_left_out(self, verbose: bool) -> str:
+        """Name what was left out, if that is wanted; return how much there is of it, by reason."""
+        counts = [f"{len(paths)} {why}" for why, paths in self.left_out.items() if paths]
+        for why, paths in self.left_out.items() if verbose else ():
+            for path in paths:
+                say(f"{printable(path)}: left out, {why}")
+        return f"; left out: {', '.join(counts)}{'' if verbose else ' (-v names them)'}" if counts else ""
+
+
+def gather(paths: list[Path]) -> Gathered:
     """List the files of all paths that lead to some; name the paths that lead to none, and count them."""
     from ..files import collect
 
     usable: list[Path] = []
     wrong: list[ValueError] = []
+    n_locked = 0
     for path in paths:
         try:
             if not path.is_dir():
                 collect([path])
             usable.append(path)
+        except OSError as error:  # in a folder that may not be looked into
+            wrong.append(ValueError(f"{printable(path)}: {unreadable(error)}"))
+            n_locked += 1
         except ValueError as error:
             wrong.append(error)
     if not usable:
         raise wrong[0]
     for problem in wrong:
         complain(reason(problem))
-    files, left_out, locked = collect(usable)
-    for folder in locked:
+    found = collect(usable)
+    for folder in found.locked:
         complain(f"{printable(folder)}: the folder must be readable; got none of its files. Change its permissions.")
-    if left_out:
-        say(f"left out: {len(left_out)} files of other kinds, such as {printable(left_out[0])}")
-    return files, len(wrong) + len(locked)
+    left_out = {"of other kinds": found.left_out, "of unknown suffixes": found.unknown, "hidden": found.hidden}
+    left_out["behind links"] = found.linked
+    return Gathered(found.files, len(wrong) + len(found.locked), n_locked + len(found.locked), left_out)
 
 
 def one_kind(files: list[Path]) -> Kind:
@@ -129,8 +163,9 @@ def walk(files: list[Path], work: Work, read: Callable[[Path], Any]) -> None:
                 sample = read(path)
                 dimension = work.check(sample)
             except FAILURES as error:
-                report(path, error)
+                work.fail(path, error)
             else:
+                work.look_for_pages(path)
                 work.take(path, sample, dimension)
             advance()
         work.flush()
@@ -154,6 +189,10 @@ class Work:
         self.paths: list[Path] = []
         self.names: list[str] = []
         self.samples: list[Any] = []
+        self.remarks: list[str] = []
+        self.pages: dict[Path, int] = {}
+        self.n_unreadable = 0
+        self.others: Counter[int] = Counter()
         self._rows: list[Array] = []
         self._batch: list[tuple[Path, Any, int]] = []
         self._n_bytes = 0
@@ -178,8 +217,9 @@ class Work:
             self._settle(Counter(dimension for _, _, dimension in batch).most_common(1)[0][0])
         for path, _, dimension in batch:
             if dimension != self._dimension:
+                self.others[dimension] += 1
                 rule = f"have {self._dimension} coordinates like other files"
-                report(path, InputError("the sample", rule, dimension, "Run once for each dimension."))
+                self.fail(path, InputError("the sample", rule, dimension, "Run once for each dimension."))
         fitting = [(path, sample) for path, sample, dimension in batch if dimension == self._dimension]
         try:
             self._transform(fitting)
@@ -188,7 +228,48 @@ class Work:
                 try:
                     self._transform([one])
                 except FAILURES as error:
-                    report(one[0], error)
+                    self.fail(one[0], error)
+
+    def fail(self, path: Path, error: BaseException) -> None:
+        """Name a file that is not in the table, and what is wrong with it."""
+        self.n_unreadable += isinstance(error, OSError)
+        self.remarks.append(report(path, error))
+
+    def look_for_pages(self, path: Path) -> None:
+        """Remember a picture of which only the first page, or frame, is read."""
+        from ..files import count_pages
+
+        if self.space.measure == "images" and (n_pages := count_pages(path)) > 1:
+            self.pages[path] = n_pages
+            self.remarks.append(f"{printable(path)}: the first of {n_pages} pages or frames")
+
+    def say_remarks(self) -> None:
+        """Say in a line each what concerns many files, beside those that failed."""
+        if self.pages:
+            path, n_pages = next(iter(self.pages.items()))
+            named = f"{len(self.pages)} picture{'s' * (len(self.pages) > 1)}, such as {printable(path)} ({n_pages})"
+            remark(f"several pages or frames: only the first was read of {named}. Split them for a row each.")
+        if sum(self.others.values()) > len(self.paths):
+            (dimension, n_files), decided = self.others.most_common(1)[0], f"the first {BATCH_SAMPLES} files decided"
+            remark(f"{n_files} files have {dimension} coordinates: {decided} on {self._dimension}. Run again for them.")
+
+    def failures(self, n_locked: int) -> str:
+        """Return for which reasons files are not in the table, as far as the reasons are not in the files."""
+        reasons = {"unreadable": self.n_unreadable + n_locked, "of another dimension": sum(self.others.values())}
+        named = ", ".join(f"{n} {why}" for why, n in reasons.items() if n)
+        return f" ({named})" * bool(named)
+
+    def about(self, **reading: Any) -> dict[str, Any]:
+        """Return what a table should tell of how it was made; the settings are arguments of `Plan.resolve`."""
+        settings = {"space": self.space.name, "dimension": self._dimension, **self.settings}
+        scales = {"scales": self._scales.scales_.tolist()} if self.plan and self.plan.scaled else {}
+        reading = {name: value for name, value in reading.items() if value is not None}
+        told = {"version": nrcdt.__version__, "settings": settings, "reading": reading, **scales}
+        return told | {"remarks": [*self.remarks[:MAX_REMARKS], *self._not_told()]}
+
+    def _not_told(self) -> list[str]:
+        n_more = len(self.remarks) - MAX_REMARKS
+        return [f"and {n_more} more"] if n_more > 0 else []
 
     def _settle(self, dimension: int) -> None:
         from ..plan import Plan

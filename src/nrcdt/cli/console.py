@@ -63,13 +63,19 @@ def progress_bar(what: str, total: int | None = None, *, spinner: bool = False) 
     """Show a bar while something lasts, with a spinner where single steps last minutes."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     spinning = (SpinnerColumn(),) if spinner else ()
-    with Progress(*spinning, *columns, console=ERRORS, transient=True) as progress:
+    silent = not ERRORS.is_terminal  # where nothing moves, all that is left of a bar is an empty line
+    with Progress(*spinning, *columns, console=ERRORS, transient=True, disable=silent) as progress:
         yield Bar(progress, what, total)
 
 
 def complain(message: str) -> None:
     """Print one red line to where errors go."""
     ERRORS.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def remark(message: str) -> None:
+    """Print one line to where errors go: what is no error, but no result either."""
+    ERRORS.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -108,13 +114,20 @@ def check_output(path: Path | None, *suffixes: str) -> None:
         raise InputError(f"the folder of {path.name}", "exist", printable(path.parent), "Make it first.")
 
 
-def report(path: Path, error: BaseException) -> None:
-    """Name a file and what is wrong with it."""
+def report(path: Path, error: BaseException) -> str:
+    """Name a file and what is wrong with it; return the line."""
     if isinstance(error, OSError) and error.strerror:
-        error = ValueError(f"the file must be readable; got: {error.strerror}. Check where it is and who may read it.")
+        error = unreadable(error)
     if isinstance(error, LocatedError) and error.sample is not None:
         error = error.about(argument="the sample", sample=None)
-    complain(f"{printable(path)}: {reason(error)}")
+    line = f"{printable(path)}: {reason(error)}"
+    complain(line)
+    return line
+
+
+def unreadable(error: OSError) -> ValueError:
+    """Return what is wrong with a file that cannot be opened."""
+    return ValueError(f"the file must be readable; got: {error.strerror}. Check where it is and who may read it.")
 
 
 def reason(error: BaseException) -> str:
@@ -123,8 +136,8 @@ def reason(error: BaseException) -> str:
 
 
 def storable(path: Path) -> str:
-    """Path as text that can be stored, whatever bytes its name has."""
-    return os.fsencode(path).decode("utf-8", "replace")
+    """Path as text that can be stored: bytes of its name that are no text are spelled out, so that names stay apart."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def printable(path: Path) -> str:

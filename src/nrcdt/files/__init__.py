@@ -7,6 +7,7 @@ are checked before anything is decoded, so that a hostile or mistaken file costs
 from .checks import MAX_BYTES
 from .kinds import SUFFIXES, Kind, collect, kind_of
 from .meshes import read_mesh
+from .pages import count_pages
 from .pictures import MAX_PIXELS, PICTURE_FORMATS, read_image, read_picture
 from .points import read_cloud
 
@@ -17,6 +18,7 @@ __all__ = [
     "SUFFIXES",
     "Kind",
     "collect",
+    "count_pages",
     "kind_of",
     "read_cloud",
     "read_image",

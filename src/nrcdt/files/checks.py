@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import stat
+from pathlib import Path
+
 from ..errors import InputError
 
 MAX_BYTES = 256_000_000
@@ -9,6 +12,14 @@ MAX_BYTES = 256_000_000
 
 class TooLarge(InputError):
     """A file, or what would come out of it, beyond the caps."""
+
+
+def check_file(path: Path | str) -> None:
+    """Refuse what is no file, such as a pipe that would be waited for, and files that hold too much, or nothing."""
+    status = Path(path).stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError("the file", "be a regular one", "a folder, a pipe or a device", "Copy its content to one.")
+    check_bytes(status.st_size)
 
 
 def check_bytes(n_bytes: int) -> None:

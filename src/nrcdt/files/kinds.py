@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -35,11 +36,18 @@ def kind_of(path: Path | str) -> Kind:
 
 
 class Collected(NamedTuple):
-    """Files that were found, files of other kinds that were left out, folders that may not be read."""
+    """Files that were found, files of other kinds that were left out, folders that may not be read, and what else.
+
+    `unknown` are files with suffixes that nothing is known of, `hidden` files and folders whose names begin with a dot,
+    `linked` folders behind links, which are not followed, lest one be read twice or for ever.
+    """
 
     files: list[Path]
     left_out: list[Path]
     locked: list[Path]
+    unknown: list[Path]
+    hidden: list[Path]
+    linked: list[Path]
 
 
 def collect(paths: Iterable[Path | str]) -> Collected:
@@ -48,7 +56,7 @@ def collect(paths: Iterable[Path | str]) -> Collected:
     A folder stands for its pictures if it has any, else for its meshes, else for its tables of points; hidden files are
     left out. Archives keep tables beside their scans: `left_out` names what a folder held of other kinds.
     """
-    found, left_out, locked = whole = Collected([], [], [])
+    whole = Collected([], [], [], [], [], [])
     for path in map(Path, paths):
         if path.is_dir():
             for part, more in zip(whole, _in_folder(path), strict=True):
@@ -61,28 +69,50 @@ def collect(paths: Iterable[Path | str]) -> Collected:
             kind_of(path)
         except InputError as error:
             raise SampleError(str(path), str(error)) from None
-        found.append(path)
-    taken = dict.fromkeys(found)
-    return Collected(list(taken), [path for path in dict.fromkeys(left_out) if path not in taken], locked)
+        whole.files.append(path)
+    files = dict.fromkeys(whole.files)
+    rest = [[path for path in dict.fromkeys(part) if path not in files] for part in whole[1:]]
+    return Collected(list(files), *rest)
 
 
-def visible_files(folder: Path, unreadable: Callable[[OSError], Any], **options: bool) -> list[Path]:
+def visible_files(
+    folder: Path,
+    unreadable: Callable[[OSError], Any],
+    passed_over: Callable[[str, Path], Any] = lambda why, path: None,
+    **options: bool,
+) -> list[Path]:
     """List what is below a folder and no folder, sorted; what is hidden is left out, links may lead nowhere.
 
-    `unreadable` is told of folders that may not be read; options go to `os.walk`.
+    `unreadable` is told of folders that may not be read, `passed_over` of what is "hidden", and of folders that are
+    "linked" and not followed; options go to `os.walk`.
     """
-    found = []
+    found: list[Path] = []
     for parent, folders, names in os.walk(folder, onerror=unreadable, **options):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(parent, name) for name in names if not name.startswith(".")]
+        for name in filter(_is_hidden, folders + names):
+            passed_over("hidden", Path(parent, name))
+        folders[:] = filterfalse(_is_hidden, folders)
+        if not options.get("followlinks"):
+            for path in filter(Path.is_symlink, (Path(parent, name) for name in folders)):
+                passed_over("linked", path)
+        found += [Path(parent, name) for name in filterfalse(_is_hidden, names)]
     return sorted(found)
 
 
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".")
+
+
 def _in_folder(folder: Path) -> Collected:
-    locked: list[Path] = []
-    by_kind: dict[Kind, list[Path]] = {"image": [], "mesh": [], "cloud": []}
-    for path in visible_files(folder, lambda error: locked.append(Path(error.filename))):
-        if kind := KINDS.get(path.suffix.lower()):
-            by_kind[kind].append(path)  # links that lead nowhere are named when they are read
-    wanted = next((paths for paths in by_kind.values() if paths), [])
-    return Collected(wanted, [path for paths in by_kind.values() if paths is not wanted for path in paths], locked)
+    whole = Collected([], [], [], [], [], [])
+    by_kind: dict[Kind | None, list[Path]] = {"image": [], "mesh": [], "cloud": [], None: whole.unknown}
+    for path in visible_files(
+        folder,
+        lambda error: whole.locked.append(Path(error.filename)),
+        lambda why, path: getattr(whole, why).append(path),
+    ):
+        by_kind[KINDS.get(path.suffix.lower())].append(path)  # links that lead nowhere are named when they are read
+    known = [by_kind[kind] for kind in ("image", "mesh", "cloud")]
+    wanted = next((paths for paths in known if paths), [])
+    whole.files.extend(wanted)
+    whole.left_out.extend(path for paths in known if paths is not wanted for path in paths)
+    return whole

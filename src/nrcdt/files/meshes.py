@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -12,10 +13,11 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, optional_package
 from ..measures import positive_integer
-from .checks import check_bytes, first_line
+from .checks import check_file, first_line
 
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
 SURFACE_SEED = 0
+ZERO_CORNER = re.compile(rb"\s*f\s(.*\s)?0+(/|\s|$)")
 
 
 def read_mesh(path: Path | str, n_samples: int | None = None) -> Array:
@@ -50,7 +52,7 @@ def read_mesh(path: Path | str, n_samples: int | None = None) -> Array:
 
 def load_mesh(path: Path, **options: Any) -> Any:
     """Read a whole mesh with vertices in space, as trimesh has it; options go to `trimesh.load`."""
-    check_bytes(path.stat().st_size)
+    check_file(path)
     trimesh = optional_package("trimesh", "reading meshes", "trimesh", "mesh")
     _check_triangles(path)
     try:
@@ -76,7 +78,22 @@ def load_mesh(path: Path, **options: Any) -> Any:
             dimension,
             "Export it again in 3-D, or pass its points as a cloud, such as a .csv file.",
         )
+    _check_faces(np.asarray(getattr(mesh, "faces", ())), n_vertices)
     return mesh
+
+
+def _check_corners(path: Path) -> None:
+    """Refuse faces of an OBJ file with corner 0: corners count from 1, and the reader takes 0 for the last."""
+    with path.open("rb") as file:
+        if any(ZERO_CORNER.match(line) for line in file):
+            raise InputError("the mesh", "number the corners of its faces from 1", "0 in one", "Export it again.")
+
+
+def _check_faces(faces: Array, n_vertices: int) -> None:
+    """Refuse faces between vertices that are not there; the reader takes them, and its surface would be made up."""
+    if faces.size and not 0 <= faces.min() <= faces.max() < n_vertices:
+        rule = f"have faces between its own vertices, 0 to {n_vertices - 1}"
+        raise InputError("the mesh", rule, f"{faces.min()} to {faces.max()}", "Export it again.")
 
 
 def _not_whole(found: str) -> InputError:
@@ -97,6 +114,8 @@ def _check_triangles(path: Path) -> None:
 def _check_lines(path: Path) -> None:
     """Refuse a text file with fewer lines than vertices and faces are declared; the reader takes what is there."""
     declare = {".ply": _declared_in_ply, ".off": _declared_in_off}.get(path.suffix.lower())
+    if path.suffix.lower() == ".obj":
+        _check_corners(path)
     if declare is None:
         return
     with path.open(encoding="utf-8", errors="replace") as file:

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 from ..rasters import check_polarity, ink_on_paper
-from .checks import TooLarge, check_bytes, first_line
+from .checks import TooLarge, check_bytes, check_file, first_line
 
 # Pillow also opens formats that start other programs, such as EPS; none of those here.
 PICTURE_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")
@@ -61,7 +61,7 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
     """
     from PIL import Image, ImageOps
 
-    check_bytes(len(source) if isinstance(source, bytes) else Path(source).stat().st_size)
+    check_bytes(len(source)) if isinstance(source, bytes) else check_file(source)
     try:
         with warnings.catch_warnings():
             # Pillow warns from 89 megapixels on; the cap here is checked before a pixel is decoded.

@@ -14,7 +14,7 @@ from numpy.lib.format import MAGIC_PREFIX
 
 from ..arrays import Array
 from ..errors import InputError
-from .checks import check_bytes, first_line
+from .checks import check_bytes, check_file, first_line
 
 WEIGHT_NAMES = {"weight", "weights"}
 INDEX_NAMES = {"", "id", "idx", "index", "unnamed: 0"}
@@ -37,7 +37,7 @@ def read_cloud(path: Path | str) -> tuple[Array, Array | None]:
     weights : array of shape (n_points,), or None
     """
     path = Path(path)
-    check_bytes(path.stat().st_size)
+    check_file(path)
     points, weights = _read_arrays(path) if path.suffix.lower() in (".npy", ".npz") else _read_text(path)
     if points.dtype.kind not in "fiu":
         raise InputError(

@@ -1,7 +1,9 @@
 """Hot loops behind one dispatcher.
 
     cpu.py         numba (its head says which file holds what)
+    plain.py       NumPy alone, where numba may not compile (NUMBA_DISABLE_JIT)
     portable.py    what comes after the quantiles, for every other array library
+    compiling.py   one line for whoever waits while kernels are compiled
 
 The obvious loops, of the same names and arguments, are in `tests/reference.py`: specification, and judge of the others.
 
@@ -10,9 +12,6 @@ Callers ask `kernel` or `kernels_for` and never import a backend themselves, so 
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -68,16 +67,15 @@ def _no_array(array: object) -> InputTypeError:
 
 @cache
 def compiled(name: str) -> ModuleType:
-    """Import a file of compiled loops, also where numba may write neither beside it nor in the user's own cache."""
+    """Import a file of compiled loops, also where numba may write neither beside it nor in the user's own cache.
+
+    Where numba may not compile, `cpu` is `plain`, and others, which have no instructions of their own, run as Python.
+    """
+    compiling = import_module(".compiling", __name__)
+    if compiling.config.DISABLE_JIT and name == "cpu":
+        return import_module(".plain", __name__)
     try:
         return import_module(f".{name}", __name__)
     except RuntimeError:
-        _cache_in_passing()
+        compiling.cache_in_passing()
         return import_module(f".{name}", __name__)
-
-
-def _cache_in_passing() -> None:
-    """Let numba keep machine code in a folder that goes when the process ends."""
-    config: Any = import_module("numba.core.config")
-    config.CACHE_DIR = tempfile.mkdtemp(prefix="nrcdt-")
-    atexit.register(shutil.rmtree, config.CACHE_DIR, ignore_errors=True)
