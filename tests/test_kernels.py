@@ -133,7 +133,11 @@ def test_shadow_quantiles_close_to_an_axis(rng, n_radii):
 def test_where_nothing_may_be_cached_kernels_still_compile(tmp_path):
     """Without a folder of its own numba refuses to compile what asks for a cache."""
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
-    environment |= {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator", "TMPDIR": str(tmp_path)}
+    environment |= {
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+        "NUMBA_DISABLE_JIT": "0",
+        "TMPDIR": str(tmp_path),
+    }
     for name in ("cpu", "lines"):
         code = f"from nrcdt.kernels import compiled; print(compiled({name!r}).__name__)"
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
