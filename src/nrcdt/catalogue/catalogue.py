@@ -186,6 +186,7 @@ class Catalogue:
             got = "none" + f" in {pictures}" * isinstance(pictures, (str, Path))
             raise InputError("pictures", "hold pictures that can be taken", got, "Name another folder.")
         store = self._opened(create=True)
+        store.check_writable()
         settings = Settings(polarity, crop, (), not drawing, bar_mm)
         with progress("add", len(items)) as advance, workers.Workers(n_jobs) as pool:
             count = ingest.add(store, items, settings, pool, keep=keep, again=again, report=report, advance=advance)
