@@ -45,6 +45,8 @@ def plain_errors(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError):  # mistakes of a program, not of a file
         raise
+    except UnicodeDecodeError as error:  # of what SQLite wants to say about damaged bytes
+        raise damaged(path, error) from None
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the detail, which the higher bits tell
         if code == sqlite3.SQLITE_FULL:
@@ -52,6 +54,12 @@ def plain_errors(path: Path) -> Iterator[None]:
             raise ValueError(f"{sentence} ({error})") from None
         rule, got, remedy = RULES.get(code, DAMAGED)
         raise InputError("the catalogue", rule, got.format(path), f"{remedy} ({error})".lstrip()) from None
+
+
+def damaged(path: Path, error: Exception) -> InputError:
+    """Say that what a file holds makes no sense."""
+    rule, got, remedy = DAMAGED
+    return InputError("the catalogue", rule, got.format(path), f"{remedy} ({error})")
 
 
 def check_file(path: Path, create: bool) -> None:
@@ -144,6 +152,9 @@ class Database:
             rule, got = f"be of format {FORMAT} or older", f"{self.path} of format {version}"
             remedy = "It was made by a newer nrcdt: upgrade with pip install --upgrade nrcdt."
             raise InputError("the catalogue", rule, got, remedy)
+        known = db.execute("SELECT key FROM about WHERE key IN ('generation', 'settings', 'version')").fetchall()
+        if len(known) != 3:
+            raise damaged(self.path, ValueError("its settings are missing"))
 
     def close(self) -> None:
         """Close the file."""
@@ -187,7 +198,10 @@ class Database:
     def about(self, key: str) -> Any:
         """Return what is stored about the catalogue under a key, or None."""
         found = self.rows("SELECT value FROM about WHERE key = ?", [key])
-        return json.loads(found[0][0]) if found else None
+        try:
+            return json.loads(found[0][0]) if found else None
+        except (ValueError, TypeError) as error:
+            raise damaged(self.path, error) from None
 
     def set_about(self, key: str, value: Any) -> None:
         """Store plain data about the catalogue."""

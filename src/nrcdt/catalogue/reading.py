@@ -82,9 +82,9 @@ def _seen(path: Path) -> tuple[int, int, int] | None:
 
 def may_write(path: Path) -> bool:
     """Tell whether a file, and beside it, may be written."""
-    effective = os.access in os.supports_effective_ids
+    who = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
     real = path.resolve()
-    return all(os.access(one, os.W_OK, effective_ids=effective) for one in (real, real.parent))
+    return all(os.access(one, os.W_OK, **who) for one in (real, real.parent))
 
 
 def ways_to_read(files: Files, writable: bool) -> list[Way]:
