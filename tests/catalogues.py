@@ -7,7 +7,7 @@ from nrcdt.catalogue.importers import Entry
 from nrcdt.catalogue.ingest import record_of
 from nrcdt.catalogue.intake import Settings, prepare
 from nrcdt.catalogue.ranking import write_ink
-from nrcdt.catalogue.store import Store
+from nrcdt.catalogue.store import Judgement, Store
 from nrcdt.datasets import distorted, watermarks
 
 DRAWING = Settings(ink=False)
@@ -46,3 +46,8 @@ def make(path, pairs, **metadata):
             entry = Entry(path.parent / f"{name}.png", name, name.rsplit("-", 1)[0], **metadata)
             catalogue.put(record_of(prepare(write_ink(paper(image)), DRAWING), DRAWING, entry))
     return catalogue
+
+
+def judgement(a, b):
+    """What somebody says about two marks."""
+    return Judgement(a, b, "similar", "", "2024-01-01")

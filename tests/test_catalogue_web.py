@@ -817,7 +817,7 @@ def test_a_file_that_cannot_be_written_is_served_for_reading(catalogue, monkeypa
 
     said = []
     catalogue.close()
-    monkeypatch.setattr(server.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     monkeypatch.setattr(server, "_run", try_to_judge)
     server.serve(catalogue.path, port=0, n_workers=1, say=said.append)
     assert said == [f"http://127.0.0.1:{said[1]}/", said[1]]

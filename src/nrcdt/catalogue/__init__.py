@@ -3,7 +3,7 @@
 catalogue.py    the front door: pictures go in, a picture is answered
 importers.py    folders and tables of pictures; ingest.py stores them, maintenance.py looks after them
 intake.py       from the bytes of a picture to ink and features; workers.py does that in processes of its own
-store.py        marks in one file of SQLite; model.py says what a mark is
+store.py        marks in one file of SQLite (database.py; opened by readers: reading.py); model.py says what a mark is
 ranking.py      nearest features (index.py), then registration; calibration.py decides whether the mark is there
 web/            the page
 """

@@ -61,6 +61,8 @@ def answer(
     The ink of the query was found with some `confidence`, or is that `of` a mark of the catalogue, which is left out.
     """
     n = positive_integer(n, "n", "It is the number of hits.")
+    if not isinstance(wanted, Filter):
+        raise InputError("wanted", "be a Filter", repr(wanted), 'Write Filter(motif=("crown",)).')
     hits = search.query(query, wanted, n=n, without=of and of.uid)
     word = VERDICTS[calibration.in_collection(search.catalogue, hits, confidence)]
     sentence = calibration.verdict(search.catalogue, hits, confidence, wanted, of)
@@ -164,7 +166,7 @@ class Catalogue:
             which is "crown 1" with the motif "crown".
         polarity : "auto", "dark" or "light", the side of the paper that is ink
         drawing : whether these are clean drawings, in which whatever is not paper is ink
-        crop : (left, top, right, bottom) of the part to look at, in pixels
+        crop : (left, top, right, bottom) of the part to look at, in whole pixels; what lies outside is cut off
         bar_mm : length of the scale bar in the pictures, in millimetres
         keep : whether to store the files themselves, too
         root : folder that the files of a table have to be in
@@ -185,7 +187,10 @@ class Catalogue:
             got = "none" + f" in {pictures}" * isinstance(pictures, (str, Path))
             raise InputError("pictures", "hold pictures that can be taken", got, "Name another folder.")
         store = self._opened(create=True)
-        settings = Settings(polarity, crop, (), not drawing, bar_mm)
+        store.check_writable()
+        settings = _settings(polarity, crop, drawing, bar_mm)
+        if n_jobs is not None:
+            n_jobs = positive_integer(n_jobs, "n_jobs", "Leave it out for one process per core.")
         with progress("add", len(items)) as advance, workers.Workers(n_jobs) as pool:
             count = ingest.add(store, items, settings, pool, keep=keep, again=again, report=report, advance=advance)
         calibration.calibrate_again(self.search, progress)
@@ -214,13 +219,13 @@ class Catalogue:
 
         Parameters
         ----------
-        picture : path, bytes of a file, or array of shape (height, width) or (height, width, 3)
+        picture : path, bytes of a file, or array of shape (height, width), or (height, width, 3) of uint8
         n : number of hits
         dpi : resolution of the picture; as the file tells if left out
         polarity, crop, drawing, bar_mm : as for `add`
         wanted : which marks to look among
         """
-        seen = self.prepare(picture, Settings(polarity, crop, (), not drawing, bar_mm), dpi)
+        seen = self.prepare(picture, _settings(polarity, crop, drawing, bar_mm), dpi)
         return self.answer(seen, n, wanted)
 
     def prepare(self, picture: Any, settings: Settings, dpi: float | None = None) -> Prepared:
@@ -236,52 +241,84 @@ class Catalogue:
 
     def relatives(self, mark: Mark | str, n: int = 10, wanted: Filter = EVERYTHING) -> Answer:
         """Find the relatives of a mark of the catalogue, which is asked for by its id, name, reference or file."""
-        mark = self.store.find(mark) if isinstance(mark, str) else mark
+        mark = self._mark(mark)
         return answer(self.search, query_of_mark(self.store, mark), n, wanted, of=mark)
 
     def ink(self, mark: Mark | str) -> Array:
         """Return the ink of a mark of the catalogue: an array of shape (h, w), uint8, bright on 0."""
-        return ink_of(self.store, self.store.find(mark) if isinstance(mark, str) else mark)
+        return ink_of(self.store, self._mark(mark))
+
+    def _mark(self, mark: Mark | str) -> Mark:
+        if not isinstance(mark, (Mark, str)):
+            raise InputError("mark", "be a mark, or a text by which one is asked for", repr(mark))
+        return self.store.find(mark) if isinstance(mark, str) else mark
+
+
+def _settings(polarity: str, crop: Any, drawing: Any, bar_mm: float | None) -> Settings:
+    """Return how pictures are to be read; pixels are counted, and not measured as on the page."""
+    if not isinstance(drawing, (bool, np.bool_)):
+        raise InputError("drawing", "be True or False", repr(drawing))
+    if crop is not None:
+        edges = np.asarray(crop, dtype=None if np.shape(crop) == (4,) else object)
+        if edges.shape != (4,) or edges.dtype.kind not in "iu" or edges.min() < 0:
+            rule = "be (left, top, right, bottom) in whole pixels from the corner of the picture"
+            raise InputError("crop", rule, repr(crop), "Leave it out to look at all of it.")
+        left, top, right, bottom = edges.tolist()
+        crop = left, top, right, bottom
+    return Settings(polarity, crop, (), not drawing, bar_mm)
 
 
 def _items(pictures: Any, root: Path | str | None) -> Iterable[Entry | Problem]:
     """List what is to be added."""
     if isinstance(pictures, Mapping):
         return starmap(_given, pictures.items())
-    if isinstance(pictures, (str, Path)):
-        return listed(pictures, root)
-    return chain.from_iterable(_listed(one, root) for one in pictures)
+    if isinstance(pictures, Iterable) and not isinstance(pictures, (str, bytes, bytearray)):
+        return chain.from_iterable(_listed(one, root) for one in pictures)
+    return _listed(pictures, root)
 
 
 def _listed(one: Any, root: Path | str | None) -> Iterable[Entry | Problem]:
     if isinstance(one, (Entry, Problem)):
         return [one]
-    if not isinstance(one, (str, Path)):
-        got = f"{type(one).__name__} without a name"
+    if not isinstance(one, (str, Path)) or one == "":  # which Path would take for the folder one is in
+        got = repr(one) if isinstance(one, str) else f"{type(one).__name__} without a name"
         raise InputError("pictures", "be paths, or a dict of pictures by their names", got, "Pass {name: picture}.")
     return listed(one, root)
 
 
-def _given(name: str, picture: Any) -> Entry:
-    motif, _, short = name.rpartition("/")
+def _given(name: Any, picture: Any) -> Entry:
+    try:
+        motif, _, short = name.rpartition("/")
+        name.encode()
+    except (AttributeError, UnicodeEncodeError):
+        raise InputError("the names of pictures", "be texts", repr(name), 'Write "crown/crown 1".') from None
     return Entry(Path(), short, motif, data=_bytes_of(picture))
 
 
 def _bytes_of(picture: Any) -> bytes:
     """Return a picture as the bytes of a file; an array becomes a PNG, stretched to 16 bits unless it has 8 or 16."""
-    if isinstance(picture, bytes):
-        return picture
+    if isinstance(picture, (bytes, bytearray, memoryview)):
+        return bytes(picture)
     if isinstance(picture, (str, Path)):
-        if not Path(picture).exists():
-            raise InputError("the picture", "exist", picture, "Check the spelling.")
+        if picture == "" or not Path(picture).exists():
+            raise InputError("the picture", "exist", picture or "an empty path", "Check the spelling.")
         return workers.read_bytes(Path(picture))
+    if np.ma.is_masked(picture):
+        raise InputError("the picture", "not be masked", "masked pixels", "Fill them with the level of the paper.")
     levels = np.asarray(picture)
-    if levels.ndim == 2 and levels.dtype not in (np.uint8, np.uint16) and levels.size and np.isfinite(levels).all():
-        levels = levels.astype(np.float64)
-        low, high = levels.min(), levels.max()
-        levels = np.rint((levels - low) * (65535 / (high - low or 1))).astype(np.uint16)
+    stretched = levels.ndim == 2 and levels.dtype.kind in "biuf" and levels.dtype not in (np.uint8, np.uint16)
+    if stretched and levels.size and np.isfinite(levels).all():
+        levels = _stretched(levels.astype(np.float64))
     grey = levels.ndim == 2 and levels.dtype in (np.uint8, np.uint16)
     if not levels.size or not (grey or (levels.ndim == 3 and levels.shape[2] == 3 and levels.dtype == np.uint8)):
         rule = "be a file, bytes, or an array of finite grey levels, or of colours of dtype uint8"
         raise InputError("the picture", rule, f"shape {levels.shape} of {levels.dtype}", "Convert it to grey.")
     return write_ink(levels)
+
+
+def _stretched(levels: Array) -> Array:
+    """Return grey levels as numbers of 16 bits, from the darkest to the brightest, whatever their unit."""
+    levels = levels / (np.abs(levels).max() or 1)
+    low, high = levels.min(), levels.max()
+    stretched: Array = np.rint((levels - low) * (65535 / (high - low or 1))).astype(np.uint16)
+    return stretched

@@ -25,6 +25,7 @@ CLEAN_SIZE = 4 * SIZE
 PREVIEW_SIZE = 320
 PREVIEW_QUALITY = 80
 MAX_DISCS = 10_000
+LARGEST = 1e100  # of a number in settings: no picture has so many pixels, no bar so many millimetres
 # In a clean drawing what is fainter than this share of the ink is dirt of the scanner or of JPEG.
 FAINT = 0.1
 
@@ -174,9 +175,13 @@ def check_settings(values: Mapping[str, Any]) -> Settings:
 
 def _numbers(values: Any, n: int, name: str) -> tuple[Any, ...]:
     several = isinstance(values, (list, tuple)) and len(values) == n
-    if not several or not all(isinstance(value, (int, float)) and math.isfinite(value) for value in values):
+    if not several or not all(map(_is_number, values)):
         raise InputError(name, f"be {n} finite number{'s' * (n > 1)}", repr(values), "Leave it out to do without.")
     return tuple(values)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
 def _part(picture: Array, settings: Settings) -> tuple[tuple[int, int], Array]:

@@ -18,6 +18,7 @@ from .export_rows import FORMATS, Row, mark_rows
 from .intake import PLAN, Settings
 from .model import METADATA, Filter, Mark
 from .ranking import read_ink
+from .reading import BESIDE
 from .store import Judgement, Store
 
 
@@ -43,15 +44,32 @@ def write_list(target: Path, rows: Iterable[Row]) -> None:
     write_whole(target, "".join(written(rows)).encode())
 
 
-def backup(catalogue: Store, target: Path) -> None:
-    """Copy a catalogue, even while it is being written, to a new file."""
+def backup(catalogue: Store, target: Path | str) -> None:
+    """Copy a catalogue, even while it is being written, to a new file, which has been checked when it appears."""
+    target = Path(target)
     check_new(target, "the backup")
+    for end in BESIDE:  # SQLite would take what another catalogue of that name left behind for a part of this one
+        check_new(Path(f"{target}{end}"), "what belongs to the backup", "Remove it, or choose another name.")
     try:
-        with plain_errors(target), whole_file(target) as part, closing(sqlite3.connect(part)) as copy:
-            catalogue.copy_to(copy)
+        with whole_file(target) as part:
+            with plain_errors(target), closing(sqlite3.connect(part)) as copy:
+                catalogue.copy_to(copy)
+            _check_copy(part, catalogue.path)
     except OSError as error:
         rule = "be a file in a folder that exists and can be written"
         raise InputError("the backup", rule, f"{target} ({error.strerror})", "Choose another.") from None
+
+
+def _check_copy(copy: Path, source: Path) -> None:
+    """Refuse a copy that is no whole catalogue."""
+    try:
+        with Store(copy, readonly=True) as opened:
+            damages = opened.damages()
+    except ValueError as error:
+        damages = [str(error)]
+    if damages:
+        remedy = f"Nothing was kept of it. See what is wrong with the catalogue: nrcdt catalogue verify {source}"
+        raise InputError("the backup", "be whole", f"one that is not: {damages[0]}", remedy)
 
 
 class Merged(NamedTuple):

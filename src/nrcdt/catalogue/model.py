@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from ..errors import InputError
 from .dates import years
 from .units import MM_PER_INCH
 
 METADATA = ("name", "motif", "date", "place", "method", "reference", "note")
+LAST_YEAR = 9999  # dates have four digits
 VERDICTS = ("identical", "twin mould", "similar", "different")
 
 
@@ -114,6 +116,7 @@ class Filter(NamedTuple):
 
     def where(self) -> tuple[str, list[Any]]:
         """Return the filter as a condition of SQL and its parameters."""
+        self._check()
         terms, values = ["1"], []
         for name in ("motif", "method", "place"):
             if wanted := getattr(self, name):
@@ -129,6 +132,19 @@ class Filter(NamedTuple):
             terms.append("year_from <= ?")
             values.append(self.year_to)
         return " AND ".join(terms), values
+
+    def _check(self) -> None:
+        """Refuse what would match nothing, whatever is in the catalogue."""
+        if not isinstance(self.text, str):
+            raise InputError("text", "be a text", repr(self.text))
+        for name in ("motif", "method", "place"):
+            wanted = getattr(self, name)
+            if not isinstance(wanted, (tuple, list)) or not all(isinstance(one, str) for one in wanted):
+                raise InputError(name, "be several texts", repr(wanted), f'Write {name}=("...",).')
+        for name in ("year_from", "year_to"):
+            year = getattr(self, name)
+            if year is not None and (type(year) is not int or abs(year) > LAST_YEAR):
+                raise InputError(name, "be a year", repr(year), "Leave it out for all years.")
 
     @property
     def all(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import __version__
 from ..arrays import Array
 from ..errors import InputError
-from .database import Database, now
+from .database import Database, damaged, now
 from .intake import FIRST_PLAN, PLAN, SETTINGS
 from .model import COLUMNS, METADATA, VERDICTS, Filter, Mark, from_row, searched, to_row
 from .units import read_resolution
@@ -83,7 +83,13 @@ class Store(Database):
         return int(self.rows(f"SELECT count(*) FROM marks WHERE {where}", values)[0][0])
 
     def _read(self, rest: str, values: Sequence[Any]) -> list[Mark]:
-        return [from_row(row) for row in self.rows(f"{_SELECT} {rest}", values)]
+        return [self._mark(row) for row in self.rows(f"{_SELECT} {rest}", values)]
+
+    def _mark(self, row: tuple[Any, ...]) -> Mark:
+        try:
+            return from_row(row)
+        except (ValueError, TypeError) as error:  # damaged bytes, of which SQLite does not know that they are no JSON
+            raise damaged(self.path, error) from None
 
     def marks(self, wanted: Filter = Filter(), offset: int = 0, limit: int = -1) -> list[Mark]:  # noqa: B008
         """Return the marks that match, sorted by motif and name."""
@@ -112,7 +118,8 @@ class Store(Database):
     def find(self, text: str) -> Mark:
         """Return the one mark whose id, the beginning of its id, name, reference or file is this."""
         exact, begins = "?1 IN (uid, name, reference, source)", "length(?1) >= 4 AND substr(uid, 1, length(?1)) = ?1"
-        marks = self._read(f"{exact} OR {begins} LIMIT 3", [text])
+        known = text and text.isprintable()  # many a reference is empty, and what is no text SQLite does not take
+        marks = self._read(f"{exact} OR {begins} LIMIT 3", [text]) if known else []
         if len(marks) != 1:
             found = "none" if not marks else f"several, such as {marks[0].uid} and {marks[1].uid}"
             raise InputError("MARK", "be the id, name, reference or file of one mark", f"{text!r}, which fits {found}")
@@ -152,7 +159,13 @@ class Store(Database):
 
     def numbered(self, ids: Iterable[int]) -> list[Mark]:
         """Return marks by their numbers, in the same order."""
-        return [self._read("id = ?", [int(n)])[0] for n in ids]
+        return [self._numbered(int(n)) for n in ids]
+
+    def _numbered(self, n: int) -> Mark:
+        if found := self._read("id = ?", [n]):
+            return found[0]
+        remedy = f"Somebody has just removed it: ask again. Otherwise see nrcdt catalogue verify {self.path}"
+        raise InputError("the catalogue", f"hold mark {n}, whose features it holds", "none", remedy)
 
     def vectors(self, after: int = 0, limit: int = 10_000) -> tuple[Array, Array]:
         """Return numbers and features of marks with numbers beyond `after`, ascending."""
@@ -164,11 +177,11 @@ class Store(Database):
 
     def _check_features(self, number: int, vector: bytes) -> None:
         size = PLAN.n_features
-        if len(vector) != np.float32().nbytes * size:
+        if len(vector or b"") != np.float32().nbytes * size:
             self.check_settings()
             (mark,) = self.numbered([number])
             where, remedy = f"the features of {mark.uid} ({mark.name})", "See how to mend them: nrcdt catalogue verify"
-            raise InputError(where, f"be {size} numbers", f"{len(vector)} bytes", f"{remedy} {self.path}")
+            raise InputError(where, f"be {size} numbers", f"{len(vector or b'')} bytes", f"{remedy} {self.path}")
 
     def vector(self, uid: str) -> Array:
         """Return the features of a mark."""
@@ -185,7 +198,7 @@ class Store(Database):
         for number in self.ids().tolist():
             for vector, ink, preview, original, stamp, *row in self.rows(sql, [number]):
                 self._check_features(number, vector)
-                yield Record(from_row(tuple(row)), np.frombuffer(vector, np.float32), ink, preview, original, stamp)
+                yield Record(self._mark(tuple(row)), np.frombuffer(vector, np.float32), ink, preview, original, stamp)
 
     def picture(self, uid: str, kind: str) -> bytes | None:
         """Return a picture of a mark: "mark" (ink, PNG), "preview" (JPEG) or "original" (the file, where stored)."""

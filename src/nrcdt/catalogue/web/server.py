@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 from collections.abc import Callable, Sequence
@@ -44,9 +43,7 @@ def serve(
     """
     token = needed_token(host, token)
     path = Path(path)
-    # SQLite keeps its journal beside the file.
-    readonly = path.is_file() and not all(os.access(one, os.W_OK) for one in (path, path.absolute().parent))
-    with Store(path, readonly=readonly) as catalogue, _listening(host, port) as listener:
+    with Store(path) as catalogue, _listening(host, port) as listener:
         catalogue.check_settings()
         with Workers(n_workers) as workers:
             app = create_app(catalogue, workers, token=token, hosts=[*names(host), *hosts])
