@@ -15,6 +15,7 @@ from .images import (
     images_from_rows,
     pixel_side,
 )
+from .paper import PaperWarning
 from .points import Cloud, check_clouds, check_hyperbolic, check_points, check_rotations, check_sphere
 from .signals import check_signals, check_vertex_weights
 from .values import as_floats, check_finite, check_size, float_type, is_rows, positive_integer, refuse_masked
@@ -23,6 +24,7 @@ __all__ = [
     "Batch",
     "Cloud",
     "Images",
+    "PaperWarning",
     "Points",
     "as_floats",
     "batch_of_images",

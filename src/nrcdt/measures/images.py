@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, Where
+from .paper import warn_of_paper
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, Checked, as_floats, check_finite, float_type, is_rows, samples_of
 
 BARE_SIDE = 32  # pixels, from which on a table looks like an image
@@ -179,7 +180,9 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Image
     if not stacked and is_rows(X):
         X = images_from_rows(X if _is_compact(X) else as_floats(X, "X"), image_shape)
     if not (isinstance(X, np.ndarray) and X.ndim == 3 and X.size and X.dtype.kind in "biuf") or np.ma.isMA(X):
-        return Checked(samples_of(X, "images of shape (height, width)"), _check_compact)
+        samples = samples_of(X, "images of shape (height, width)")
+        warn_of_paper(samples)
+        return Checked(samples, _check_compact)
     if X.shape[2] in (3, 4) and min(X.shape[:2]) >= BARE_SIDE:
         warnings.warn(
             f"X has shape {X.shape} and is read as {len(X)} images of shape {X.shape[1:]}. If it is a single picture "
@@ -187,6 +190,7 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Image
             UserWarning,
             stacklevel=2,
         )
+    warn_of_paper(X)
     return Images(X if _is_compact(X) else as_floats(X, "X"))
 
 
