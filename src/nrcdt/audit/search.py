@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
+from warnings import catch_warnings
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -17,7 +18,7 @@ from scipy.spatial.distance import cdist
 from ..arrays import Array
 from ..errors import InputError
 from ..estimators import NRCDT
-from ..measures import floats, positive_integer
+from ..measures import PaperWarning, floats, positive_integer
 from ..random_maps import sample_rng
 from ..rasters import ink_only
 from ..spaces import SPACES, Space, find_space
@@ -263,10 +264,16 @@ def _measure(task: _Task, sizes: list[Sizes], n_rounds: int, seed: int, steps: _
     """Look all copies up among the templates, with features of all sizes."""
     steps.total += len(sizes) * -(-n_rounds * sum(task.n_copies) // BATCH)
     models = [NRCDT(task.space, n_directions=k, n_quantiles=m, **task.settings) for k, m in sizes]
+    with catch_warnings(action="ignore", category=PaperWarning):  # said of the samples themselves
+        return _measured(task, sizes, models, _copies(task, n_rounds, seed), steps)
+
+
+def _measured(
+    task: _Task, sizes: list[Sizes], models: list[NRCDT], copies: Iterator[tuple[int, Any]], steps: _Steps
+) -> list[_Outcome]:
     templates = [model.fit(task.templates).transform(task.templates) for model in models]
     sources: list[int] = []
     distances: list[list[Array]] = [[] for _ in sizes]
-    copies = _copies(task, n_rounds, seed)
     while batch := list(islice(copies, BATCH)):
         sources += [source for source, _ in batch]
         moved = [copy for _, copy in batch]

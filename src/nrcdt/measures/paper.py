@@ -95,7 +95,7 @@ def _suspects(images: Sequence[Any] | Array) -> list[int]:
 
 def mass_on_paper(image: Array) -> str:
     """Say which mass an image carries on its paper; nothing where the paper is clean."""
-    corners = _corners(*image.shape)
+    corners = corners_of(*image.shape)
     with np.errstate(all="ignore"):  # what is not finite is refused elsewhere
         mean, high = float(image.mean(dtype=np.float64)), float(image.max())
         if not float(image.min()) < high:
@@ -113,7 +113,7 @@ def mass_on_paper(image: Array) -> str:
 
 
 @lru_cache
-def _corners(height: int, width: int) -> tuple[Array, ...]:
+def corners_of(height: int, width: int) -> tuple[Array, ...]:
     """Return the index of the pixels that lie within an eighth of the sides of two edges at once."""
     rows, columns = (np.r_[: n // SMALLEST_SIDE, n - n // SMALLEST_SIDE : n] for n in (height, width))
     return np.ix_(rows, columns)
