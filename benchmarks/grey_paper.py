@@ -21,7 +21,7 @@ from nrcdt.measures import PaperWarning
 from nrcdt.measures.paper import mass_on_paper
 from nrcdt.tables import markdown_table
 
-SIZE = 256
+SIZE = 128
 METHODS = {"max": {}, "tv, whitened": {"aggregate": "tv", "frame": "whitened"}}
 SLOPE = np.linspace(0, 1, SIZE)
 
@@ -86,7 +86,7 @@ def written(found):
 
 def main(out, quick):
     templates = watermarks(4 if quick else 16, size=SIZE)[0]
-    copies, labels = distorted(templates, 1 if quick else 10, random_state=11, shift=(-16, 16))
+    copies, labels = distorted(templates, 1 if quick else 10, random_state=11, shift=(-8, 8))
     accuracy = {}
     with warnings.catch_warnings(action="ignore", category=PaperWarning), threadpool_limits(1):
         for name, settings in METHODS.items():

@@ -128,7 +128,7 @@ class PaperRemover(_PictureTransformer):
     >>> from nrcdt.datasets import watermarks
     >>> drawings, _ = watermarks(3, size=64)
     >>> scans = np.uint8(220 - 150 * drawings)
-    >>> bool((PaperRemover().transform(scans) == np.uint8(150 * drawings)).mean() > 0.99)
+    >>> bool(np.abs(PaperRemover().transform(scans) - 150 * drawings).max() < 1)
     True
     >>> make_pipeline(PaperRemover(), NRCDT(n_directions=64, n_quantiles=32)).fit_transform(scans).shape
     (3, 32)
