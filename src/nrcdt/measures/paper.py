@@ -16,8 +16,8 @@ import numpy as np
 from ..arrays import Array
 
 SMALLEST_SIDE = 8  # pixels: below, an eighth of a side is no pixel, and nothing tells paper from ink
-# Of the mean; what is brighter carries mass. Paper of just that grey holds 2 % of all mass; a veil of 0.0005, which holds
-# little more, costs `max` a sixth of its hits (docs/beyond.md). Rims of blurred letters reach half of that.
+# Of the mean; what is brighter carries mass. Paper of just that grey holds 2 % of all mass; a veil of 0.0005, which
+# holds little more, costs `max` a sixth of its hits (docs/beyond.md). Rims of blurred letters reach half of that.
 CARRIES = 0.02
 FAINT = 0.25  # of the brightest pixel: what is darker is a veil, or the rim of a stroke, and not a stroke itself
 # Of the pixels in the corners, and of all. Noise around zero, clipped, leaves a half of both; solid letters cut to
