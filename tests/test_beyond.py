@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import beyond
+import grey_paper
 import make_tables
 import methods
 import problems
@@ -216,10 +217,11 @@ def made(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("part", ["beyond", "trained", "directions", "registration"])
+@pytest.mark.parametrize("part", ["beyond", "trained", "directions", "registration", "grey_paper"])
 def test_the_pages_show_results_that_were_measured(part, made):
     stored = json.loads((ROOT / "docs" / "beyond" / f"{part}.json").read_text())
-    texts = registration.written(stored) if part == "registration" else beyond.written(part, stored)
+    own = {"registration": registration, "grey_paper": grey_paper}
+    texts = own[part].written(stored) if part in own else beyond.written(part, stored)
     for name, text in texts.items():
         assert (made / "beyond" / name).read_text() == text
 

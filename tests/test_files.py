@@ -156,7 +156,7 @@ def test_archives_are_measured_unpacked(tmp_path, monkeypatch):
 
 
 def test_unknown_ink_lists_the_choices(tmp_path):
-    with pytest.raises(ValueError, match="ink must be one of auto, dark, light; got 'red'"):
+    with pytest.raises(ValueError, match="ink must be one of auto, dark, light, photograph, none; got 'red'"):
         read_image(tmp_path / "a.png", ink="red")
 
 

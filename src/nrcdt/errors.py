@@ -108,7 +108,13 @@ class SampleError(LocatedError):
         return f"{self.where}: {self.args[1]}"
 
 
-def warn(message: str, where: Where | None = None) -> None:
+def called(argument: str) -> str | None:
+    """Return what the caller calls an argument; None where nothing is to be said about it."""
+    name = _CALLED.get()
+    return argument if name == "" else name
+
+
+def warn(message: str, where: Where | None = None, category: type[Warning] = UserWarning) -> None:
     """Warn the user: at the line that called the package, or scikit-learn with an estimator of it.
 
     Parameters
@@ -117,14 +123,14 @@ def warn(message: str, where: Where | None = None) -> None:
     where : what the first of them is about, if that is an argument
     """
     if where is not None:
-        called = _CALLED.get()
-        if called is None:
+        name = called(where.argument)
+        if name is None:
             return
-        message = f"{where._replace(argument=called or where.argument)} {message}"
+        message = f"{where._replace(argument=name)} {message}"
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in BETWEEN:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, UserWarning, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ class RCDT(Slicer):
     Examples
     --------
     >>> import numpy as np
-    >>> images = np.random.default_rng(0).random((2, 8, 8))
+    >>> images = np.stack([np.eye(8), np.tri(8)])
     >>> transform = RCDT(n_directions=16, n_quantiles=32).fit(images)
     >>> transform.transform(images).shape, transform.quantiles(images).shape
     ((2, 512), (2, 16, 32))

@@ -28,7 +28,7 @@ app.add_typer(catalogue.app, name="catalogue")
 
 
 # What of a picture is ink: a side of the paper level, or what is left once it is cleaned.
-Ink = StrEnum("Ink", ["auto", "dark", "light", "photograph"])
+Ink = StrEnum("Ink", ["auto", "dark", "light", "photograph", "none"])
 
 
 def _check_jobs(jobs: int) -> int:
@@ -40,7 +40,7 @@ def _check_jobs(jobs: int) -> int:
 # Options that commands share.
 Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 for any that is free.")]
 Paths = Annotated[list[Path], Argument(metavar="PATH", help="Files, or folders of files, of one kind.")]
-InkSide = Annotated[Ink, Option(help="Which side of the paper is ink; photographs are cleaned first.")]
+InkSide = Annotated[Ink, Option(help="Which side of the paper is ink; photographs are cleaned; none: all grey.")]
 Surface = Annotated[int | None, Option(min=1, metavar="N", help="Take N surface points of meshes instead of vertices.")]
 SpaceName = Annotated[
     str | None, Option(help="euclidean, circular, rotation, ... for points and meshes.", show_default=False)

@@ -131,8 +131,7 @@ def reader(kind: Kind, ink: str, surface: int | None, *, cut: bool = False) -> C
 
     Pictures may be cut to their ink as soon as they are read, so that large scans do not pile up.
     """
-    from ..files import read_cloud, read_image, read_mesh, read_picture
-    from ..ink import find_ink
+    from ..files import read_cloud, read_image, read_mesh
     from ..rasters import ink_only
 
     if ink != "auto" and kind != "image":
@@ -141,8 +140,7 @@ def reader(kind: Kind, ink: str, surface: int | None, *, cut: bool = False) -> C
         raise InputError("--surface", f"be left out for files of kind {kind}", surface, "It is for meshes.")
 
     def read_ink(path: Path) -> Array:
-        cleaned = ink == "photograph"
-        image = find_ink(read_picture(path)[0]).image if cleaned else _with_ink(read_image(path, ink), ink)
+        image = _with_ink(read_image(path, ink), ink)
         return ink_only(image) if cut else image
 
     return {"image": read_ink, "cloud": read_cloud, "mesh": lambda path: read_mesh(path, surface)}[kind]

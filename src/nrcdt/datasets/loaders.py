@@ -16,10 +16,11 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, LocatedError
-from ..files import SUFFIXES, read_cloud, read_image
+from ..files import SUFFIXES, read_cloud, read_picture
 from ..files.kinds import visible_files
 from ..files.meshes import load_mesh
 from ..measures import check_clouds, check_rank, positive_integer
+from ..rasters import ink_on_paper
 from .affine import eight_bits
 from .dataset import Dataset
 from .registry import MissingData, at_hand, missing, need
@@ -121,7 +122,7 @@ def load_watermarks(folder: Path | str | None = None, size: int = 256) -> Datase
 def _read_square(path: Path, size: int) -> Array:
     if path.suffix.lower() not in SUFFIXES["image"]:
         raise ValueError("not a picture")
-    image = read_image(path)
+    image, _ = ink_on_paper(read_picture(path)[0])  # as published tables were made: not a speck is dropped
     if image.shape != (size, size):
         raise InputError("the picture", f"have {size} x {size} pixels", f"{image.shape[1]} x {image.shape[0]}")
     if not image.any():

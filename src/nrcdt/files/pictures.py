@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError
-from ..rasters import check_polarity, ink_on_paper
+from ..ink import check_way, remove_paper
 from .checks import TooLarge, check_bytes, check_file, first_line
 
 # Pillow also opens formats that start other programs, such as EPS; none of those here.
@@ -29,15 +29,16 @@ def read_image(path: Path | str, ink: str = "auto") -> Array:
     path : PNG, JPEG, TIFF, BMP, GIF, WebP or PGM file
         Colours become grey, transparent parts white, or black if all else is white; of several frames the first is
         taken.
-    ink : "auto", "dark" or "light"
-        Which side of the paper level, the median grey, is ink. "auto" takes the side that deviates more.
+    ink : "auto", "dark", "light", "photograph" or "none"
+        Which side of the paper is ink, or how it is found: see `nrcdt.ink.remove_paper`.
 
     Returns
     -------
-    array of shape (height, width), float64, non-negative, 0 where there is paper; in the picture's own grey levels
+    array of shape (height, width), non-negative, 0 where there is paper; in the picture's own grey levels, except for
+    photographs, whose ink goes from 0 to 1
     """
-    check_polarity(ink, "ink")
-    return ink_on_paper(read_picture(Path(path))[0], ink)[0]
+    check_way(ink, "ink")
+    return remove_paper(read_picture(Path(path))[0], ink)
 
 
 def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:

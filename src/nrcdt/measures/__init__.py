@@ -15,6 +15,7 @@ from .images import (
     looks_like_points,
     pixel_side,
 )
+from .paper import PaperWarning
 from .points import (
     Cloud,
     check_clouds,
@@ -32,6 +33,7 @@ __all__ = [
     "Batch",
     "Cloud",
     "Measures",
+    "PaperWarning",
     "Points",
     "as_floats",
     "batch_of_images",

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError, Where, warn
+from .paper import warn_of_paper
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, float_type, is_rows, samples_of
 
 BARE_SIDE = 32  # pixels, from which on a table may be an image: few are smaller, and many tables are
@@ -188,10 +189,12 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Array
         images = [_check_compact(image, Where("X", i)) for i, image in enumerate(samples)]
         if looks_like_points(images[0].shape) and all(looks_like_points(image.shape) for image in images):
             _warn_of_points(f"holds arrays as narrow as {images[0].shape}, read as images.")
+        warn_of_paper(images)
         return images
     stack = _check_stack(X if _is_compact(X) else as_floats(X, "X"))
     if looks_like_points(stack.shape[1:]):
         _warn_of_points(f"has shape {stack.shape} and is read as {len(stack)} images of shape {stack.shape[1:]}.")
+    warn_of_paper(stack)
     return stack
 
 
