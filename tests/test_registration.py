@@ -5,12 +5,21 @@ import pytest
 
 import reference
 from conftest import affine_map, cloud_of
-from nrcdt.datasets import random_affine, warp, watermarks
+from nrcdt.datasets import random_affine, watermarks
 from nrcdt.datasets.synthetic import draw_segment
 from nrcdt.kernels import cpu
 from nrcdt.measures import Cloud
+from nrcdt.random_maps import moved_about_centre
 from nrcdt.rasters import inverse
-from nrcdt.registration import Registration, overlap, prepare_image, register, register_all, rotation_angle
+from nrcdt.registration import (
+    Registration,
+    about_centre,
+    overlap,
+    prepare_image,
+    register,
+    register_all,
+    rotation_angle,
+)
 from nrcdt.registration import warp as move
 from nrcdt.registration.affine import apply_affine as moved
 from nrcdt.registration.pixels import dilated
@@ -19,15 +28,14 @@ from nrcdt.registration.spatial import slice_means
 DRAWINGS, NAMES = watermarks(16, size=192)
 
 
-def about_the_centre(matrix, shift, size=192):
-    """The map of `nrcdt.datasets.warp` in pixel coordinates."""
-    centre = np.full(2, (size - 1) / 2)
-    return np.column_stack([matrix, centre + shift - matrix @ centre])
+def warp(image, matrix, shift):
+    """Move an image about its centre."""
+    return move(image, about_centre(matrix, shift, image.shape))
 
 
 def a_map(seed, **ranges):
     matrix, shift = random_affine(np.random.default_rng(seed), shift=(-8, 8), **ranges)
-    return matrix, shift, about_the_centre(matrix, shift)
+    return matrix, shift, about_centre(matrix, shift, (192, 192))
 
 
 def miss(found, true, drawing):
@@ -257,8 +265,8 @@ def test_what_cannot_be_registered(rng):
 def test_moving_pictures_as_the_datasets_do(rng):
     image = rng.random((9, 9))
     matrix, shift = np.array([[0.9, 0.2], [-0.1, 0.8]]), np.array([0.5, -1.0])
-    theirs = warp(image, matrix, shift)
-    np.testing.assert_allclose(move(image, about_the_centre(matrix, shift, 9), (9, 9)), theirs, atol=1e-9)
+    theirs = moved_about_centre(image, matrix, shift)
+    np.testing.assert_allclose(move(image, about_centre(matrix, shift, (9, 9)), (9, 9)), theirs, atol=1e-9)
 
 
 def test_widening_is_by_a_disc():
