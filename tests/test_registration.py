@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 import reference
 from conftest import affine_map, cloud_of
 from nrcdt.datasets import random_affine, watermarks
 from nrcdt.datasets.synthetic import draw_segment
+from nrcdt.frames import whitening
 from nrcdt.kernels import cpu
 from nrcdt.measures import Cloud
 from nrcdt.random_maps import moved_about_centre
@@ -22,8 +24,11 @@ from nrcdt.registration import (
 )
 from nrcdt.registration import warp as move
 from nrcdt.registration.affine import apply_affine as moved
+from nrcdt.registration.affine import between_whitenings
+from nrcdt.registration.clouds import FAR, affine_icp
 from nrcdt.registration.pixels import dilated
-from nrcdt.registration.spatial import slice_means
+from nrcdt.registration.plane import without_outliers
+from nrcdt.registration.spatial import polar_alignment, slice_means
 
 DRAWINGS, NAMES = watermarks(16, size=192)
 
@@ -159,6 +164,66 @@ def test_refinement_sees_through_foreign_ink_and_gaps(rng):
             results.append(overlap(drawing, copy, register(drawing, soiled, refine=refine).matrix))
     assert np.mean(before) < 0.8
     assert min(after) > 0.93
+
+
+def blot(image, x, y, radius):
+    """Add a disc of ink."""
+    rows, columns = np.indices(image.shape)
+    return np.maximum(image, np.hypot(columns - x, rows - y) <= radius)
+
+
+def test_outlying_ink_is_dropped_in_two_rounds():
+    drawing = blot(np.zeros((160, 260)), 60, 60, 40)
+    np.testing.assert_array_equal(without_outliers(drawing), drawing)  # none of a disc lies out
+    nearer = blot(drawing, 135, 60, 5)
+    both = blot(nearer, 250, 60, 9)  # so far out that the nearer blot seems to belong to the disc
+    np.testing.assert_array_equal(without_outliers(nearer), drawing)
+    np.testing.assert_array_equal(without_outliers(both), drawing)
+    assert both[60, 250] == 1
+    longer = np.kron(both, np.ones((1, 3)))  # the same ink is told under an affine map
+    np.testing.assert_array_equal(without_outliers(longer), np.kron(drawing, np.ones((1, 3))))
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_points_without_a_partner_do_not_pull(d, rng):
+    cloud, (matrix, shift) = cloud_of(rng, 300, d), affine_map(rng, d)
+    true = np.column_stack([matrix, shift])
+    foreign = moved(cloud, true).max(axis=0) + rng.normal(size=(30, d))
+    start = true + 0.01 * rng.normal(size=true.shape)
+    both = np.concatenate([moved(cloud, true), foreign])
+    for a, b in ((cloud, both), (np.concatenate([cloud, moved(foreign, inverse(true))]), moved(cloud, true))):
+        found, cost = affine_icp(start, a, b)
+        np.testing.assert_allclose(found, true, atol=1e-9)
+        spacing = np.median(cKDTree(b).query(b, 2)[0][:, 1])
+        assert 0 < cost <= FAR * spacing * len(foreign) / (len(a) + len(b)) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("reflected", [False, True])
+def test_a_bound_of_zero_leaves_stretches_and_left_right_mirrors(reflected, rng):
+    stretch = np.array([[0.9, 0.15, 0.1], [0.15, 0.7, -0.2], [0.1, -0.2, 1.2]])
+    drawing = DRAWINGS[15]
+    for d in (2, 3):
+        matrix = np.diag([-1.0 if reflected else 1.0, 1.0, 1.0][:d]) @ stretch[:d, :d]
+        assert rotation_angle(np.column_stack([matrix, np.zeros(d)])) == pytest.approx(0, abs=1e-5)
+        if d == 2:
+            found = register(drawing, warp(drawing, matrix, np.zeros(2)), max_rotation=0)
+        else:
+            cloud = cloud_of(rng, 300, 3)
+            found = register(cloud, cloud @ matrix.T, "euclidean", max_rotation=0)
+        assert found.reflected == reflected
+        np.testing.assert_allclose(found.matrix[:, :d], matrix, atol=0.01)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_upright_start_turns_nothing(sign, rng):
+    a, b = (whitening(Cloud(cloud_of(rng, 200, 3), None)) for _ in "ab")
+    start = polar_alignment(a, b, sign)
+    np.testing.assert_allclose(start @ start.T, np.eye(3), atol=1e-9)
+    linear = between_whitenings(a, b, start)[:, :3]
+    stretch = np.diag([sign, 1, 1]) @ linear
+    np.testing.assert_allclose(stretch, stretch.T, atol=1e-9)
+    assert np.linalg.eigvalsh(stretch).min() > 0
+    assert rotation_angle(between_whitenings(a, b, start)) == pytest.approx(0, abs=1e-5)
 
 
 def test_other_motifs_do_not_overlap():

@@ -62,7 +62,7 @@ class Trial(NamedTuple):
 
     @property
     def work(self) -> int:
-        """What makes a setting smaller than another: how many numbers are computed on the way."""
+        """How many numbers are computed on the way, which makes a setting smaller than another."""
         return self.n_directions * self.n_quantiles
 
     @property

@@ -53,7 +53,7 @@ class Registration(NamedTuple):
 
     @property
     def homogeneous(self) -> Array:
-        """The map as a square matrix, of shape (d + 1, d + 1): products of such matrices do one map after the other."""
+        """The map as a square matrix, of shape (d + 1, d + 1); products of them do one map after the other."""
         return np.vstack([self.matrix, np.eye(self.matrix.shape[1])[-1]])
 
     @property

@@ -91,11 +91,11 @@ def _grid_search(
     if max_rotation is not None:
         cost[rotation_angle(between_whitenings(*whitenings, everything)) > max_rotation] = np.inf
     best = np.argsort(cost, kind="stable")[:N_STARTS]
-    upright = np.stack([_polar_alignment(*whitenings, sign) for sign in signs])
+    upright = np.stack([polar_alignment(*whitenings, sign) for sign in signs])
     return np.concatenate([everything[best[np.isfinite(cost[best])]], upright])
 
 
-def _polar_alignment(a: Whitening, b: Whitening, sign: float) -> Array:
+def polar_alignment(a: Whitening, b: Whitening, sign: float) -> Array:
     """Orthogonal matrix between whitened clouds for which the map is a stretch, and a mirror of x if the sign asks."""
     mirror = np.diag([sign, 1.0, 1.0])
     root = np.linalg.inv(a.matrix)
