@@ -12,7 +12,16 @@ from conftest import affine_map, cloud_of
 from nrcdt import datasets, registration
 from nrcdt.datasets import watermarks
 from nrcdt.rasters import smoothed
-from nrcdt.registration import Registration, about_centre, prepare_image, register, register_all, warp
+from nrcdt.registration import (
+    Registration,
+    about_centre,
+    overlap,
+    prepare_image,
+    register,
+    register_all,
+    rotation_angle,
+    warp,
+)
 
 MAP = np.array([[0.9, 0.3, 4.0], [-0.2, 1.1, 7.0]])
 DRAWINGS, NAMES = watermarks(16, size=128)
@@ -29,6 +38,20 @@ def found():
 
 def ink_of(image):
     return np.argwhere(image > 0.5)[:, ::-1]
+
+
+def test_maps_may_be_written_in_several_ways_everywhere(found):
+    drawing, target, there, _ = found
+    assert overlap(drawing, target, there) == overlap(drawing.tolist(), target, there.homogeneous) == there.overlap
+    assert rotation_angle(there) == rotation_angle(there.matrix) == rotation_angle(there.homogeneous)
+    space = np.column_stack([np.diag([2.0, 1, 1])[[1, 0, 2]], np.ones(3)])
+    assert rotation_angle(space) == rotation_angle(np.vstack([space, [0, 0, 0, 1]])) == pytest.approx(90)
+    with pytest.raises(ValueError, match=r"matrix must have shape \(..., d, d \+ 1\) or .*; got shape \(2, 2\)"):
+        rotation_angle(np.eye(2))
+    with pytest.raises(ValueError, match="b must have positive mass; got zeros only"):
+        overlap(drawing, 0 * drawing, there)
+    with pytest.raises(ValueError, match="matrix must be invertible"):
+        overlap(drawing, drawing, np.zeros((2, 3)))
 
 
 def test_there_is_one_warp():

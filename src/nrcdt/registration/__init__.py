@@ -20,7 +20,7 @@ from ..spaces import find_space
 from ..threads import map_threads, thread_count
 from .affine import Candidates, rotation_angle
 from .clouds import affine_icp, overlap_of_points
-from .pixels import InkField, ink_field, overlap, refined_maps, refined_with_all_ink
+from .pixels import InkField, ink_field, ink_overlap, overlap, refined_maps, refined_with_all_ink
 from .plane import WhitenedSpectrum, plane_candidates, to_pixels, whitened_spectrum, without_outliers
 from .result import Registration, Shape
 from .spatial import spatial_candidates
@@ -254,7 +254,7 @@ def _register_images(a: PreparedImage, b: PreparedImage, search: _Search) -> Reg
         best = _cheapest(better, costs, search.max_rotation)
         matrix = refined_with_all_ink(better[best], a.field, b.field) if np.isfinite(costs[best]) else matrices[best]
         matrix = matrix if _within(matrix, search.max_rotation) else better[best]
-    agreement = overlap(a.image, b.image, matrix)
+    agreement = ink_overlap(a.image, b.image, matrix)
     matrix[:, 2] += b.start - matrix[:, :2] @ a.start
     return Registration(matrix, float(residuals[best]), agreement, bool(reflected[best]), (a.shape, b.shape))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
+from ..affine_maps import check_map
 from ..arrays import Array
 from ..kernels import kernels_for
+from ..measures import check_image
 from ..rasters import resample, smoothed
 from .affine import apply_affine
 
@@ -39,15 +41,22 @@ def dilated(mask: Array) -> Array:
     return mask
 
 
-def overlap(a: Array, b: Array, matrix: Array) -> float:
+def overlap(a: Any, b: Any, matrix: Any) -> float:
     """Intersection over union of the ink of a, moved by a map, and that of b; both widened by two pixels of b.
+
+    Images are as for `register`, and the map as for `warp`.
 
     Examples
     --------
     >>> image = np.zeros((9, 9)); image[4, 2:7] = 1
-    >>> overlap(image, image, np.eye(2, 3)), round(overlap(image, image, np.array([[1.0, 0, 0], [0, 1, 2]])), 2)
+    >>> overlap(image, image, np.eye(3)), round(overlap(image, image, [[1, 0, 0], [0, 1, 2]]), 2)
     (1.0, 0.35)
     """
+    return ink_overlap(check_image(a, "a"), check_image(b, "b"), check_map(matrix))
+
+
+def ink_overlap(a: Array, b: Array, matrix: Array) -> float:
+    """Return the `overlap` of images and a map that are known to be sound."""
     corners = np.array([(x, y) for x in (0, a.shape[1] - 1) for y in (0, a.shape[0] - 1)])
     corners = apply_affine(corners, matrix)
     low, high = np.floor(corners.min(axis=0)).astype(int), np.ceil(corners.max(axis=0)).astype(int) + 1
