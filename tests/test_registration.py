@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
+from scipy.spatial.transform import Rotation
 
 import reference
 from conftest import affine_map, cloud_of
@@ -25,10 +26,10 @@ from nrcdt.registration import (
 from nrcdt.registration import warp as move
 from nrcdt.registration.affine import apply_affine as moved
 from nrcdt.registration.affine import between_whitenings
-from nrcdt.registration.clouds import FAR, affine_icp
+from nrcdt.registration.clouds import FAR, affine_icp, overlap_of_points
 from nrcdt.registration.pixels import dilated
 from nrcdt.registration.plane import without_outliers
-from nrcdt.registration.spatial import polar_alignment, slice_means
+from nrcdt.registration.spatial import bound_rotations, polar_alignment, slice_means
 
 DRAWINGS, NAMES = watermarks(16, size=192)
 
@@ -173,13 +174,15 @@ def blot(image, x, y, radius):
 
 
 def test_outlying_ink_is_dropped_in_two_rounds():
-    drawing = blot(np.zeros((160, 260)), 60, 60, 40)
+    drawing = blot(np.zeros((160, 380)), 60, 60, 40)
     np.testing.assert_array_equal(without_outliers(drawing), drawing)  # none of a disc lies out
     nearer = blot(drawing, 135, 60, 5)
     both = blot(nearer, 250, 60, 9)  # so far out that the nearer blot seems to belong to the disc
     np.testing.assert_array_equal(without_outliers(nearer), drawing)
     np.testing.assert_array_equal(without_outliers(both), drawing)
     assert both[60, 250] == 1
+    three = blot(blot(blot(drawing, 120, 60, 4), 170, 60, 7), 350, 60, 12)
+    np.testing.assert_array_equal(without_outliers(three), blot(drawing, 120, 60, 4))  # a round for each but the last
     longer = np.kron(both, np.ones((1, 3)))  # the same ink is told under an affine map
     np.testing.assert_array_equal(without_outliers(longer), np.kron(drawing, np.ones((1, 3))))
 
@@ -245,6 +248,32 @@ def test_known_maps_of_clouds(d, seed, rng):
     assert found.reflected == (np.linalg.det(matrix) < 0)
     plain = register(cloud, copy, "euclidean")
     np.testing.assert_allclose(plain.matrix[:, :d], matrix, atol=1e-6 if d == 3 else 0.1)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_overlap_of_clouds_is_the_share_of_points_with_company(d):
+    grid = np.stack(np.meshgrid(*[3.0 * np.arange(6)] * d), axis=-1).reshape(-1, d)
+    still = np.eye(d, d + 1)
+    half = grid[grid[:, 0] < 9]  # the other half begins 3 further, has company there, and 6 further; but not at 9
+    assert overlap_of_points(half, grid, still) == pytest.approx((1 + 5 / 6) / 2)
+    assert overlap_of_points(grid, half, still) == pytest.approx((1 + 5 / 6) / 2)
+    for off, near in ((5.9, True), (6.1, False)):
+        away = still.copy()
+        away[0, -1] = 15 + off  # the first points stand behind the last ones
+        assert overlap_of_points(grid, grid, away) == pytest.approx(1 / 6 if near else 0)
+
+
+@pytest.mark.parametrize("bound", [20.0, 60.0, 170.0])
+def test_turns_are_followed_just_as_far_as_the_bound(bound, rng):
+    a, b = (whitening(Cloud(cloud_of(rng, 200, 3), None)) for _ in "ab")
+    starts = np.stack([polar_alignment(a, b, sign) for sign in (1.0, -1.0)])
+    for ends in (Rotation.random(2, random_state=4).as_matrix() @ starts, starts):
+        angles = rotation_angle(between_whitenings(a, b, bound_rotations(starts, ends, (a, b), bound)))
+        free = rotation_angle(between_whitenings(a, b, ends))
+        within = free <= bound
+        np.testing.assert_allclose(angles[within], free[within], atol=1e-5)
+        np.testing.assert_allclose(angles[~within], bound, atol=1e-5)
+    np.testing.assert_array_equal(bound_rotations(starts, -starts, (a, b), None), -starts)
 
 
 def test_clouds_in_space_exchanged_and_weighted(rng):

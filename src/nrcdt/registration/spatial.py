@@ -105,7 +105,7 @@ def polar_alignment(a: Whitening, b: Whitening, sign: float) -> Array:
     return np.asarray(b.matrix @ mirror @ stretch @ root)
 
 
-def _bound_rotations(
+def bound_rotations(
     starts: Array, ends: Array, whitenings: tuple[Whitening, Whitening], max_rotation: float | None
 ) -> Array:
     """Follow the turns from starts to ends only as far as the maps are turned by at most `max_rotation`."""
@@ -174,11 +174,11 @@ def spatial_candidates(
     dense = slice_means(white_a, sphere(N_DENSE, 3), n_quantiles)
     goal = slice_means(white_b, sphere(n_directions, 3), n_quantiles)
     starts = _grid_search(dense, goal, reflection, whitenings, max_rotation)
-    found = _bound_rotations(starts, _gauss_newton(starts, dense, goal, STEPS)[0], whitenings, max_rotation)
+    found = bound_rotations(starts, _gauss_newton(starts, dense, goal, STEPS)[0], whitenings, max_rotation)
     squares = _gauss_newton(found, dense, goal, 1)[1]
     chosen = found[_well_apart(found, squares, n_best)]
     ends = np.stack([_gauss_newton_exact(one, white_a, goal, LAST_STEPS)[0] for one in chosen])
-    turns = _bound_rotations(chosen, ends, whitenings, max_rotation)
+    turns = bound_rotations(chosen, ends, whitenings, max_rotation)
     squares = np.array([_gauss_newton_exact(one, white_a, goal, 1)[1] for one in turns])
     order = np.argsort(squares, kind="stable")
     turns, squares = turns[order], squares[order]
