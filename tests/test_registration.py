@@ -9,7 +9,8 @@ import reference
 from conftest import affine_map, cloud_of
 from nrcdt.datasets import random_affine, watermarks
 from nrcdt.datasets.synthetic import draw_segment
-from nrcdt.frames import whitening
+from nrcdt.directions import sphere
+from nrcdt.frames import Whitening, whitening
 from nrcdt.kernels import cpu
 from nrcdt.measures import Cloud
 from nrcdt.random_maps import moved_about_centre
@@ -29,7 +30,7 @@ from nrcdt.registration.affine import between_whitenings
 from nrcdt.registration.clouds import FAR, affine_icp, overlap_of_points
 from nrcdt.registration.pixels import dilated
 from nrcdt.registration.plane import without_outliers
-from nrcdt.registration.spatial import bound_rotations, polar_alignment, slice_means
+from nrcdt.registration.spatial import bound_rotations, gauss_newton, grid_search, polar_alignment, slice_means
 
 DRAWINGS, NAMES = watermarks(16, size=192)
 
@@ -274,6 +275,25 @@ def test_turns_are_followed_just_as_far_as_the_bound(bound, rng):
         np.testing.assert_allclose(angles[within], free[within], atol=1e-5)
         np.testing.assert_allclose(angles[~within], bound, atol=1e-5)
     np.testing.assert_array_equal(bound_rotations(starts, -starts, (a, b), None), -starts)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_grid_and_the_steps_find_a_turn(sign, rng):
+    cloud = cloud_of(rng, 400, 3)
+    white = whitening(Cloud(cloud, None))
+    points, turn = (cloud - white.mean) @ white.matrix, sign * Rotation.random(random_state=1).as_matrix()
+    dense = slice_means(Cloud(points, None), sphere(512, 3), 32)
+    goal = slice_means(Cloud(points @ turn.T, None), sphere(64, 3), 32)
+
+    def degrees_off(matrix):
+        return np.degrees(np.arccos(np.clip((np.trace(matrix @ turn.T) - 1) / 2, -1, 1)))
+
+    same = Whitening(np.zeros(3), np.eye(3))
+    starts = grid_search(dense, goal, True, (same, same), None)
+    assert degrees_off(starts[0]) < 13  # the nearest of the grid
+    found, squares = gauss_newton(starts[:1], dense, goal, 6)
+    assert degrees_off(found[0]) < 0.5
+    assert squares[0] < 0.01
 
 
 def test_clouds_in_space_exchanged_and_weighted(rng):
