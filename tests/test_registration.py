@@ -202,6 +202,14 @@ def test_points_without_a_partner_do_not_pull(d, rng):
         assert 0 < cost <= FAR * spacing * len(foreign) / (len(a) + len(b)) * (1 + 1e-9)
 
 
+def test_refinement_does_not_creep_over_the_bound():
+    angle = np.radians(40.5)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    copy = warp(DRAWINGS[15], turn @ np.diag([0.8, 0.7]), np.zeros(2))
+    found = register(DRAWINGS[15], copy, max_rotation=40, refine=True)
+    assert rotation_angle(found) <= 40 + 1e-6
+
+
 @pytest.mark.parametrize("reflected", [False, True])
 def test_a_bound_of_zero_leaves_stretches_and_left_right_mirrors(reflected, rng):
     stretch = np.array([[0.9, 0.15, 0.1], [0.15, 0.7, -0.2], [0.1, -0.2, 1.2]])
