@@ -19,10 +19,10 @@ from nrcdt.datasets import (
     polygon,
     random_affine,
     salt,
-    warp,
     watermarks,
 )
 from nrcdt.datasets.registry import locate
+from nrcdt.random_maps import moved_about_centre
 
 EPISODES = 20
 VIEW, VIEW_SPREAD = (20, 35), 15  # degrees: from above and from the side; how far queries are seen from elsewhere
@@ -63,7 +63,7 @@ def one_shot(name, what, kind, items, labels, n_train, n_ways=None, queries=None
 def moved(images, seed, **ranges):
     """Every image under one random affine map that may push ink off the canvas a little."""
     rng = np.random.default_rng(seed)
-    return np.stack([warp(image, *random_affine(rng, **ranges)) for image in images])
+    return np.stack([moved_about_centre(image, *random_affine(rng, **ranges)) for image in images])
 
 
 def synthetic(quick):

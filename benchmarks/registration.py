@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from machine import command_line, machine_facts, write
-from nrcdt.datasets import load_furniture, random_affine, random_affine_3d, sticks, warp, watermarks
+from nrcdt.datasets import about_centre, load_furniture, random_affine, random_affine_3d, sticks, warp, watermarks
 from nrcdt.datasets.registry import locate
 from nrcdt.frames import whitening
 from nrcdt.measures import Cloud
@@ -31,7 +31,8 @@ def moved(image, rng, mirrored):
     """An image under a random affine map that keeps its ink on the canvas."""
     for _ in range(1000):
         matrix, shift = random_affine(rng, reflect=False)
-        copy = warp(image, matrix @ np.diag([-1.0, 1.0]) if mirrored else matrix, shift)
+        linear = matrix @ np.diag([-1.0, 1.0]) if mirrored else matrix
+        copy = warp(image, about_centre(linear, shift, image.shape))
         if not copy[[0, -1]].any() and not copy[:, [0, -1]].any():
             return copy
     raise ValueError("image must have room to move; got none in 1000 maps. Choose a smaller one.")

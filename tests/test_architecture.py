@@ -15,6 +15,7 @@ FLOORS = [
     {"kernels", "threads"},
     {"rasters"},
     {"measures"},
+    {"affine_maps"},
     {"directions", "slices", "random_maps", "ink"},
     {"frames", "levels", "scales"},
     {"alignment", "spaces"},

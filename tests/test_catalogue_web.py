@@ -35,7 +35,7 @@ from nrcdt.catalogue.web.forms import MAX_CHOICES, MAX_FIELDS
 from nrcdt.catalogue.web.security import HEADERS, MAX_FORM, MAX_UPLOAD
 from nrcdt.catalogue.web.session import QueryQueue
 from nrcdt.catalogue.workers import Workers
-from nrcdt.datasets import distorted, warp, watermarks
+from nrcdt.datasets import about_centre, distorted, warp, watermarks
 
 BASE = "http://127.0.0.1:8123"
 OWN = {"origin": BASE, "sec-fetch-site": "same-origin"}
@@ -864,7 +864,7 @@ def test_motions_put_together_give_the_map_again(rng):
 def test_a_clockwise_turn_on_the_screen_is_called_clockwise():
     image = np.zeros((41, 41))
     image[20, 20:38] = 1
-    turned = warp(image, np.array([[0.0, -1.0], [1.0, 0.0]]), [0, 0])
+    turned = warp(image, about_centre([[0.0, -1.0], [1.0, 0.0]], [0, 0], image.shape))
     assert turned[20:38, 20].mean() > 0.9
     assert wording.turn(wording.motion(np.array([[0.0, -1.0], [1.0, 0.0]])).rotation) == "90.0° clockwise"
 

@@ -9,6 +9,7 @@ from nrcdt import NRCDT
 from nrcdt.datasets import (
     DISTURBANCES,
     MOTIFS,
+    about_centre,
     academic,
     bars,
     distorted,
@@ -107,13 +108,17 @@ def test_warp_turns_x_towards_y():
     image = np.zeros((9, 9))
     image[4, 7] = 1
     quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
-    np.testing.assert_array_equal(np.argwhere(warp(image, quarter, np.zeros(2)) > 0.5), [[7, 4]])
+    np.testing.assert_array_equal(
+        np.argwhere(warp(image, about_centre(quarter, np.zeros(2), image.shape)) > 0.5), [[7, 4]]
+    )
 
 
 def test_warp_moves_the_centre_of_mass_by_the_map():
     image = watermarks(1)[0][0]
     matrix, shift = np.array([[0.8, 0.3], [-0.1, 0.9]]), np.array([5.0, -3.0])
-    np.testing.assert_allclose(_mean(warp(image, matrix, shift)), matrix @ _mean(image) + shift, atol=0.2)
+    np.testing.assert_allclose(
+        _mean(warp(image, about_centre(matrix, shift, image.shape))), matrix @ _mean(image) + shift, atol=0.2
+    )
 
 
 def _mean(image):

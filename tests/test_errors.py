@@ -14,8 +14,10 @@ from nrcdt import NRCDT, RCDT, nrcdt, rcdt, sliced_wasserstein
 from nrcdt.audit import audit
 from nrcdt.baselines import AffineMoments
 from nrcdt.catalogue import Catalogue
+from nrcdt.datasets import watermarks
 from nrcdt.distances import aligned
 from nrcdt.errors import InputError, Where, samples_called, warn
+from nrcdt.measures import PaperWarning
 from nrcdt.registration import register
 from nrcdt.signed import Signed
 
@@ -24,13 +26,13 @@ POINTS = np.random.default_rng(0).random((8, 40, 2))  # clouds that are taken fo
 LABELS = np.arange(8) % 2
 
 
-def heard(call, *arguments):
-    """The warnings of a call about how data are read, and the line where they should point."""
+def heard(call, *arguments, skipped=PaperWarning):
+    """The warnings of a call, apart from those about paper, and the line where they should point."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         line = sys._getframe().f_lineno + 1
         call(*arguments)
-    return [one for one in caught if "read as" in str(one.message)], line
+    return [one for one in caught if not issubclass(one.category, skipped)], line
 
 
 def fitted(model):
@@ -76,11 +78,11 @@ def test_two_arguments_are_told_apart():
         assert {one.filename for one in caught} == {__file__}
 
 
-def test_registered_points():
-    caught, line = heard(register, POINTS[0], POINTS[1])
-    assert [(one.filename, one.lineno, str(one.message)) for one in caught] == [
-        (__file__, line, f"{name} has shape (40, 2) and is read as an image. For points say space='euclidean'.")
-        for name in "ab"
+def test_registered_pictures_on_paper_that_is_not_zero():
+    paper = 1 - watermarks(1, size=64)[0][0]
+    caught, line = heard(register, paper, paper.T, skipped=())
+    assert [(one.filename, one.lineno, str(one.message)[:37]) for one in caught] == [
+        (__file__, line, f"{name} should have paper of exactly 0; got") for name in "ab"
     ]
 
 

@@ -2,32 +2,47 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
+from scipy.spatial.transform import Rotation
 
 import reference
 from conftest import affine_map, cloud_of
-from nrcdt.datasets import random_affine, warp, watermarks
+from nrcdt.datasets import random_affine, watermarks
 from nrcdt.datasets.synthetic import draw_segment
+from nrcdt.directions import sphere
+from nrcdt.frames import Whitening, whitening
 from nrcdt.kernels import cpu
 from nrcdt.measures import Cloud
+from nrcdt.random_maps import moved_about_centre
 from nrcdt.rasters import inverse
-from nrcdt.registration import Registration, overlap, prepare_image, register, register_all, rotation_angle
+from nrcdt.registration import (
+    Registration,
+    about_centre,
+    overlap,
+    prepare_image,
+    register,
+    register_all,
+    rotation_angle,
+)
 from nrcdt.registration import warp as move
 from nrcdt.registration.affine import apply_affine as moved
+from nrcdt.registration.affine import between_whitenings
+from nrcdt.registration.clouds import FAR, affine_icp, overlap_of_points
 from nrcdt.registration.pixels import dilated
-from nrcdt.registration.spatial import slice_means
+from nrcdt.registration.plane import without_outliers
+from nrcdt.registration.spatial import bound_rotations, gauss_newton, grid_search, polar_alignment, slice_means
 
 DRAWINGS, NAMES = watermarks(16, size=192)
 
 
-def about_the_centre(matrix, shift, size=192):
-    """The map of `nrcdt.datasets.warp` in pixel coordinates."""
-    centre = np.full(2, (size - 1) / 2)
-    return np.column_stack([matrix, centre + shift - matrix @ centre])
+def warp(image, matrix, shift):
+    """Move an image about its centre."""
+    return move(image, about_centre(matrix, shift, image.shape))
 
 
 def a_map(seed, **ranges):
     matrix, shift = random_affine(np.random.default_rng(seed), shift=(-8, 8), **ranges)
-    return matrix, shift, about_the_centre(matrix, shift)
+    return matrix, shift, about_centre(matrix, shift, (192, 192))
 
 
 def miss(found, true, drawing):
@@ -153,6 +168,76 @@ def test_refinement_sees_through_foreign_ink_and_gaps(rng):
     assert min(after) > 0.93
 
 
+def blot(image, x, y, radius):
+    """Add a disc of ink."""
+    rows, columns = np.indices(image.shape)
+    return np.maximum(image, np.hypot(columns - x, rows - y) <= radius)
+
+
+def test_outlying_ink_is_dropped_in_two_rounds():
+    drawing = blot(np.zeros((160, 380)), 60, 60, 40)
+    np.testing.assert_array_equal(without_outliers(drawing), drawing)  # none of a disc lies out
+    nearer = blot(drawing, 135, 60, 5)
+    both = blot(nearer, 250, 60, 9)  # so far out that the nearer blot seems to belong to the disc
+    np.testing.assert_array_equal(without_outliers(nearer), drawing)
+    np.testing.assert_array_equal(without_outliers(both), drawing)
+    assert both[60, 250] == 1
+    three = blot(blot(blot(drawing, 120, 60, 4), 170, 60, 7), 350, 60, 12)
+    np.testing.assert_array_equal(without_outliers(three), blot(drawing, 120, 60, 4))  # a round for each but the last
+    longer = np.kron(both, np.ones((1, 3)))  # the same ink is told under an affine map
+    np.testing.assert_array_equal(without_outliers(longer), np.kron(drawing, np.ones((1, 3))))
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_points_without_a_partner_do_not_pull(d, rng):
+    cloud, (matrix, shift) = cloud_of(rng, 300, d), affine_map(rng, d)
+    true = np.column_stack([matrix, shift])
+    foreign = moved(cloud, true).max(axis=0) + rng.normal(size=(30, d))
+    start = true + 0.01 * rng.normal(size=true.shape)
+    both = np.concatenate([moved(cloud, true), foreign])
+    for a, b in ((cloud, both), (np.concatenate([cloud, moved(foreign, inverse(true))]), moved(cloud, true))):
+        found, cost = affine_icp(start, a, b)
+        np.testing.assert_allclose(found, true, atol=1e-9)
+        spacing = np.median(cKDTree(b).query(b, 2)[0][:, 1])
+        assert 0 < cost <= FAR * spacing * len(foreign) / (len(a) + len(b)) * (1 + 1e-9)
+
+
+def test_refinement_does_not_creep_over_the_bound():
+    angle = np.radians(40.5)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    copy = warp(DRAWINGS[15], turn @ np.diag([0.8, 0.7]), np.zeros(2))
+    found = register(DRAWINGS[15], copy, max_rotation=40, refine=True)
+    assert rotation_angle(found) <= 40 + 1e-6
+
+
+@pytest.mark.parametrize("reflected", [False, True])
+def test_a_bound_of_zero_leaves_stretches_and_left_right_mirrors(reflected, rng):
+    stretch = np.array([[0.9, 0.15, 0.1], [0.15, 0.7, -0.2], [0.1, -0.2, 1.2]])
+    drawing = DRAWINGS[15]
+    for d in (2, 3):
+        matrix = np.diag([-1.0 if reflected else 1.0, 1.0, 1.0][:d]) @ stretch[:d, :d]
+        assert rotation_angle(np.column_stack([matrix, np.zeros(d)])) == pytest.approx(0, abs=1e-5)
+        if d == 2:
+            found = register(drawing, warp(drawing, matrix, np.zeros(2)), max_rotation=0)
+        else:
+            cloud = cloud_of(rng, 300, 3)
+            found = register(cloud, cloud @ matrix.T, "euclidean", max_rotation=0)
+        assert found.reflected == reflected
+        np.testing.assert_allclose(found.matrix[:, :d], matrix, atol=0.01)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_upright_start_turns_nothing(sign, rng):
+    a, b = (whitening(Cloud(cloud_of(rng, 200, 3), None)) for _ in "ab")
+    start = polar_alignment(a, b, sign)
+    np.testing.assert_allclose(start @ start.T, np.eye(3), atol=1e-9)
+    linear = between_whitenings(a, b, start)[:, :3]
+    stretch = np.diag([sign, 1, 1]) @ linear
+    np.testing.assert_allclose(stretch, stretch.T, atol=1e-9)
+    assert np.linalg.eigvalsh(stretch).min() > 0
+    assert rotation_angle(between_whitenings(a, b, start)) == pytest.approx(0, abs=1e-5)
+
+
 def test_other_motifs_do_not_overlap():
     found = [register(DRAWINGS[i], DRAWINGS[(i + 5) % 16]) for i in range(0, 16, 2)]
     assert np.mean([one.overlap for one in found]) < 0.4
@@ -172,6 +257,51 @@ def test_known_maps_of_clouds(d, seed, rng):
     assert found.reflected == (np.linalg.det(matrix) < 0)
     plain = register(cloud, copy, "euclidean")
     np.testing.assert_allclose(plain.matrix[:, :d], matrix, atol=1e-6 if d == 3 else 0.1)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_overlap_of_clouds_is_the_share_of_points_with_company(d):
+    grid = np.stack(np.meshgrid(*[3.0 * np.arange(6)] * d), axis=-1).reshape(-1, d)
+    still = np.eye(d, d + 1)
+    half = grid[grid[:, 0] < 9]  # the other half begins 3 further, has company there, and 6 further; but not at 9
+    assert overlap_of_points(half, grid, still) == pytest.approx((1 + 5 / 6) / 2)
+    assert overlap_of_points(grid, half, still) == pytest.approx((1 + 5 / 6) / 2)
+    for off, near in ((5.9, True), (6.1, False)):
+        away = still.copy()
+        away[0, -1] = 15 + off  # the first points stand behind the last ones
+        assert overlap_of_points(grid, grid, away) == pytest.approx(1 / 6 if near else 0)
+
+
+@pytest.mark.parametrize("bound", [20.0, 60.0, 170.0])
+def test_turns_are_followed_just_as_far_as_the_bound(bound, rng):
+    a, b = (whitening(Cloud(cloud_of(rng, 200, 3), None)) for _ in "ab")
+    starts = np.stack([polar_alignment(a, b, sign) for sign in (1.0, -1.0)])
+    for ends in (Rotation.random(2, random_state=4).as_matrix() @ starts, starts):
+        angles = rotation_angle(between_whitenings(a, b, bound_rotations(starts, ends, (a, b), bound)))
+        free = rotation_angle(between_whitenings(a, b, ends))
+        within = free <= bound
+        np.testing.assert_allclose(angles[within], free[within], atol=1e-5)
+        np.testing.assert_allclose(angles[~within], bound, atol=1e-5)
+    np.testing.assert_array_equal(bound_rotations(starts, -starts, (a, b), None), -starts)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_grid_and_the_steps_find_a_turn(sign, rng):
+    cloud = cloud_of(rng, 400, 3)
+    white = whitening(Cloud(cloud, None))
+    points, turn = (cloud - white.mean) @ white.matrix, sign * Rotation.random(random_state=1).as_matrix()
+    dense = slice_means(Cloud(points, None), sphere(512, 3), 32)
+    goal = slice_means(Cloud(points @ turn.T, None), sphere(64, 3), 32)
+
+    def degrees_off(matrix):
+        return np.degrees(np.arccos(np.clip((np.trace(matrix @ turn.T) - 1) / 2, -1, 1)))
+
+    same = Whitening(np.zeros(3), np.eye(3))
+    starts = grid_search(dense, goal, True, (same, same), None)
+    assert degrees_off(starts[0]) < 13  # the nearest of the grid
+    found, squares = gauss_newton(starts[:1], dense, goal, 6)
+    assert degrees_off(found[0]) < 0.5
+    assert squares[0] < 0.01
 
 
 def test_clouds_in_space_exchanged_and_weighted(rng):
@@ -257,8 +387,8 @@ def test_what_cannot_be_registered(rng):
 def test_moving_pictures_as_the_datasets_do(rng):
     image = rng.random((9, 9))
     matrix, shift = np.array([[0.9, 0.2], [-0.1, 0.8]]), np.array([0.5, -1.0])
-    theirs = warp(image, matrix, shift)
-    np.testing.assert_allclose(move(image, about_the_centre(matrix, shift, 9), (9, 9)), theirs, atol=1e-9)
+    theirs = moved_about_centre(image, matrix, shift)
+    np.testing.assert_allclose(move(image, about_centre(matrix, shift, (9, 9)), (9, 9)), theirs, atol=1e-9)
 
 
 def test_widening_is_by_a_disc():

@@ -155,7 +155,7 @@ class Plan:
 
     @property
     def feature_names(self) -> list[str]:
-        """One name per feature: aggregation and position."""
+        """One name per feature, of aggregation and position."""
         pairs = zip(self.blocks, self.block_sizes, strict=True)
         return [f"{block.aggregation.name}_{j}" for block, size in pairs for j in range(size)]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .affine_maps import about_centre, in_dtype
 from .arrays import Array
 from .measures import Cloud
 from .rasters import resample
@@ -43,6 +44,10 @@ def random_affine(
     matrix : array of shape (2, 2), acting on (x, y)
     shift : array of shape (2,)
 
+    See Also
+    --------
+    about_centre : the map of pixel coordinates that this is for an image.
+
     Examples
     --------
     >>> matrix, shift = random_affine(np.random.default_rng(0))
@@ -56,23 +61,20 @@ def random_affine(
     return turn @ mirror @ slant @ np.diag(rng.uniform(*scale, size=2)), rng.uniform(*shift, size=2)
 
 
-def warp(image: Array, matrix: Array, shift: Array) -> Array:
-    """Move an image by x -> matrix x + shift about its centre, with bilinear interpolation and zeros from outside.
+def moved_about_centre(image: Array, matrix: Array, shift: Array) -> Array:
+    """Move an image by x -> matrix x + shift about its centre: `warp` without smoothing, whatever the scale.
 
-    Parameters
-    ----------
-    image : array of shape (height, width)
-    matrix, shift : as `random_affine` returns them, in (x, y)
+    Datasets are made by it, and keep their bits.
 
     Examples
     --------
     >>> image = np.zeros((5, 5)); image[2, 1] = 1
-    >>> np.argwhere(warp(image, np.eye(2), [2, 1]))
+    >>> np.argwhere(moved_about_centre(image, np.eye(2), [2, 1]))
     array([[3, 3]])
     """
-    image, centre = np.asarray(image), (np.array(image.shape[::-1]) - 1) / 2
-    moved = resample(image.astype(np.float64), np.column_stack([matrix, centre + shift - matrix @ centre]), image.shape)
-    return (moved if image.dtype.kind == "f" else np.rint(moved)).astype(image.dtype)
+    image = np.asarray(image)
+    moved = resample(image.astype(np.float64), about_centre(matrix, shift, image.shape), image.shape)
+    return in_dtype(moved, image.dtype)
 
 
 def orthogonal(dimension: int, rng: np.random.Generator, *n: int) -> Array:
@@ -136,7 +138,7 @@ def moved_image(image: Array, rng: np.random.Generator) -> Array:
     # Two pixels more, for the shift and for the smear of interpolation.
     reach = np.abs(matrix) @ half + 2
     x, y = np.ceil(np.maximum(reach - half, 0)).astype(int)
-    return warp(np.pad(image, ((y, y), (x, x))), matrix, shift)
+    return moved_about_centre(np.pad(image, ((y, y), (x, x))), matrix, shift)
 
 
 def affine(dimension: int, rng: np.random.Generator) -> Array:

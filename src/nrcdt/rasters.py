@@ -1,18 +1,20 @@
 """Images as rasters: averaged down, cut to their ink, told from their paper, moved.
 
 A map of pixel coordinates (x, y) is a matrix of shape (2, 3) that acts on (x, y, 1); the centre of the first pixel is
-(0, 0). Everything that moves an image does so by such a map.
+(0, 0). Everything that moves an image does so by such a map, forwards: from where the ink is to where it goes.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
 from .arrays import Array
 from .errors import InputError
 from .kernels import kernels_for
 
 MAX_SIDE = 256  # of an image that was cut to its ink
+SMOOTHED = 0.7  # maps that shrink to less skip pixels
 POLARITIES = ("auto", "dark", "light")
 # Two inks that lie over each other: told apart by people who do not see red or green, on white and on black.
 FIRST, SECOND = (31, 111, 178), (222, 110, 18)
@@ -127,6 +129,16 @@ def inverse(matrix: Array) -> Array:
     """Return the inverse of an affine map, of shape (d, d + 1)."""
     back = np.linalg.inv(matrix[:, :-1])
     return np.column_stack([back, -back @ matrix[:, -1]])
+
+
+def smoothed(image: Array, matrix: Array) -> Array:
+    """Blur an image that a map shrinks, so that all of its pixels count when it is resampled; others stay."""
+    # What shrinks to less than a pixel is one blur anyway.
+    scale = max(np.sqrt(abs(np.linalg.det(matrix[:, :2]))), 1 / max(image.shape))
+    if scale >= SMOOTHED:
+        return image
+    # Half a pixel of blur is what pixels have; one of the result is 1 / scale of them, and blurs add as squares.
+    return np.asarray(gaussian_filter(image, 0.5 * np.sqrt(scale**-2 - 1)))
 
 
 def resample(image: Array, matrix: Array, shape: tuple[int, ...], corner: tuple[float, float] = (0, 0)) -> Array:

@@ -34,8 +34,17 @@ Sizes = tuple[int, int]
 class Trial(NamedTuple):
     """How features of one size did.
 
-    `within` is how far maps move features, `between` how far templates lie from those of other classes: root mean
-    squares over all copies.
+    Attributes
+    ----------
+    n_directions, n_quantiles : int
+        The size.
+    n_features : int
+        How many numbers a sample becomes.
+    n_copies, n_right : int
+        Copies under random maps, and how many of them had a template of their class nearest.
+    within, between : float
+        How far maps move features, and how far templates lie from those of other classes: root mean squares over all
+        copies.
     """
 
     n_directions: int
@@ -53,7 +62,7 @@ class Trial(NamedTuple):
 
     @property
     def work(self) -> int:
-        """What makes a setting smaller than another: how many numbers are computed on the way."""
+        """How many numbers are computed on the way, which makes a setting smaller than another."""
         return self.n_directions * self.n_quantiles
 
     @property
@@ -65,8 +74,18 @@ class Trial(NamedTuple):
 class Pair(NamedTuple):
     """Two classes that lie near each other.
 
-    `distance` is that of two templates, one of each class. `spread` is how far copies of the two lay from them, at most
-    and summed up. `margin` is distance / spread, least for the two templates: above one, no copy can be mixed up.
+    Attributes
+    ----------
+    first, second : str
+        Names of the classes.
+    distance : float
+        Between the features of two templates, one of each class.
+    spread : float
+        How far copies of the two lay from them, at most and summed up.
+    margin : float
+        distance / spread, least for the two templates: above one, no copy can be mixed up.
+    n_mixed_up : int
+        Copies of one class whose nearest template was of the other.
     """
 
     first: str
@@ -85,9 +104,29 @@ class Pair(NamedTuple):
 class Audit(NamedTuple):
     """What an audit found.
 
-    `trials` has all sizes that were tried and `chosen` those asked about. `attempts` are the candidates in the order in
-    which they were verified, as measured on fresh maps, and `recommended` is the one that was settled on. `pairs` are
-    sorted by margin, as seen with `recommended` on fresh maps.
+    Attributes
+    ----------
+    space : str
+        Name of the space.
+    settings : dict
+        The frame and the aggregation.
+    classes : dict
+        How many samples each class has, by name.
+    n_samples : int
+        Randomly mapped copies of each class that were asked for.
+    target, goal : float
+        Accuracy that was asked for, and what a recommendation has to reach: the same, or that of the best sizes less a
+        standard error where none gets there.
+    trials : list of Trial
+        All sizes that were tried.
+    chosen : Trial
+        The sizes asked about.
+    attempts : list of Trial
+        Candidates in the order in which they were verified, as measured on fresh maps.
+    recommended : Trial
+        The candidate that was settled on.
+    pairs : list of Pair
+        Sorted by margin, as seen with `recommended` on fresh maps.
     """
 
     space: str

@@ -1,6 +1,7 @@
 """Data to try things on: drawings of our own, the paper's datasets, disturbances, and readers for data of others."""
 
-from ..random_maps import random_affine, random_affine_3d, warp
+from ..affine_maps import about_centre, warp
+from ..random_maps import random_affine, random_affine_3d
 from .affine import distorted, distorted_clouds
 from .dataset import Dataset
 from .disturbances import DISTURBANCES, bars, elastic, salt, sticks
@@ -20,6 +21,7 @@ __all__ = [
     "Dataset",
     "MissingData",
     "Source",
+    "about_centre",
     "academic",
     "bars",
     "data_folder",

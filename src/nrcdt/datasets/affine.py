@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 from ..measures import positive_integer
-from ..random_maps import random_affine, random_affine_3d, sample_rng, warp
+from ..random_maps import moved_about_centre, random_affine, random_affine_3d, sample_rng
 
 MAX_DRAWS = 1000
 
@@ -54,7 +54,7 @@ def check_batch(images: Any, remedy: str = "Pass one image as image[None].", few
 
 def distorted_once(image: Array, rng: np.random.Generator, **ranges: Any) -> Array:
     """Put one image through one random affine map that keeps its ink on the canvas."""
-    return eight_bits(warp(image, *_map_inside(image, rng, **ranges)))
+    return eight_bits(moved_about_centre(image, *_map_inside(image, rng, **ranges)))
 
 
 def _map_inside(image: Array, rng: np.random.Generator, **ranges: Any) -> tuple[Array, Array]:

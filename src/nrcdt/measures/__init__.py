@@ -15,7 +15,7 @@ from .images import (
     looks_like_points,
     pixel_side,
 )
-from .paper import PaperWarning
+from .paper import PaperWarning, warn_of_paper
 from .points import (
     Cloud,
     check_clouds,
@@ -63,4 +63,5 @@ __all__ = [
     "positive_integer",
     "refuse_masked",
     "rounding",
+    "warn_of_paper",
 ]

@@ -35,12 +35,13 @@ class PaperWarning(UserWarning):
     """Images carry mass where paper should be."""
 
 
-def warn_of_paper(images: Sequence[Any] | Array) -> None:
+def warn_of_paper(images: Sequence[Any] | Array, names: Sequence[str] | None = None) -> None:
     """Warn, once, of images that carry mass in their corners, or evenly in most of their pixels.
 
     Parameters
     ----------
     images : array of shape (n, height, width), or list; what is no image of numbers is passed over
+    names : what the images are called; left out, samples of X
 
     Examples
     --------
@@ -51,23 +52,19 @@ def warn_of_paper(images: Sequence[Any] | Array) -> None:
     >>> [str(one.message)[:70] for one in caught]
     ['X[1] of 2 images should have paper of exactly 0; got a mean grey of 0.']
     """
-    name = called("X")
-    if name is None:
+    batch = called("X")
+    if batch is None:
         return
     found = [(i, got) for i in _suspects(images) if (got := mass_on_paper(images[i]))]
-    if found:
-        _warn(name, [i for i, _ in found], len(images), found[0][1])
-
-
-def _warn(name: str, positions: list[int], n_images: int, got: str) -> None:
-    names = ", ".join(f"{name}[{i}]" for i in positions[:NAMED])
-    if len(positions) > NAMED:
-        names += f" and {len(positions) - NAMED} more"
+    if not found:
+        return
+    calls = [names[i] if names else f"{batch}[{i}]" for i, _ in found]
+    which = ", ".join(calls[:NAMED]) + f" and {len(calls) - NAMED} more" * (len(calls) > NAMED)
+    some = "" if names else f" of {len(images)} image{'s' * (len(images) > 1)}"
     message = (
-        f"{names} of {n_images} image{'s' * (n_images > 1)} should have paper of exactly 0; got {got} "
-        f"{name}[{positions[0]}]. All grey is mass, so that features describe the sheet. Put nrcdt.ink.PaperRemover() "
-        "in front, which subtracts paper and turns dark ink bright; where grey is meant, ignore "
-        "nrcdt.measures.PaperWarning."
+        f"{which}{some} should have paper of exactly 0; got {found[0][1]} {calls[0]}. All grey is mass, so that "
+        "features describe the sheet. Put nrcdt.ink.PaperRemover() in front, which subtracts paper and turns dark ink "
+        "bright; where grey is meant, ignore nrcdt.measures.PaperWarning."
     )
     warn(message, category=PaperWarning)
 

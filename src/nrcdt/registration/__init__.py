@@ -8,23 +8,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..affine_maps import about_centre, warp
 from ..arrays import Array
 from ..distances import check_max_rotation
-from ..errors import InputError, LocatedError, Where, warn
-from ..measures import Cloud, as_floats, check_image, check_rank, looks_like_points, positive_integer
+from ..errors import InputError, InputTypeError, LocatedError
+from ..measures import Cloud, as_floats, check_image, check_rank, positive_integer, warn_of_paper
 from ..plan import Plan
 from ..rasters import box_around
 from ..spaces import find_space
 from ..threads import map_threads, thread_count
 from .affine import Candidates, rotation_angle
 from .clouds import affine_icp, overlap_of_points
-from .pixels import InkField, ink_field, overlap, refined_maps, refined_with_all_ink, warp
+from .pixels import InkField, ink_field, ink_overlap, overlap, refined_maps, refined_with_all_ink
 from .plane import WhitenedSpectrum, plane_candidates, to_pixels, whitened_spectrum, without_outliers
+from .result import Registration, Shape
 from .spatial import spatial_candidates
 
 __all__ = [
     "PreparedImage",
     "Registration",
+    "about_centre",
     "overlap",
     "prepare_image",
     "register",
@@ -35,31 +38,8 @@ __all__ = [
 
 STRIPS = 4  # per quantile: more of them do not bring maps nearer
 N_PEAKS = 4  # of the alignment of two pictures, all of which are refined
+MANY_POINTS = 9  # rows of two or three numbers, from which on they are no image that has three directions of ink
 N_BEST = 6  # maps between two clouds, of which refinement takes the best
-
-
-class Registration(NamedTuple):
-    """The affine map between two measures, and how well it fits.
-
-    Attributes
-    ----------
-    matrix : array of shape (d, d + 1)
-        Takes a point of a, followed by a one, to a point of b. For images: from pixel coordinates (x, y) of a to those
-        of b, where the centre of the first pixel is (0, 0).
-    residual : float
-        Aligned distance: root mean square difference of whitened quantiles. Of a refined map, that of the alignment
-        it started from.
-    overlap : float
-        Images: intersection over union of the ink of a, moved onto b, and that of b, both widened by 2 pixels. Clouds:
-        share of points that have the other cloud nearby. Near 1 for the same thing seen twice.
-    reflected : bool
-        Whether the map mirrors.
-    """
-
-    matrix: Array
-    residual: float
-    overlap: float
-    reflected: bool
 
 
 def register(
@@ -91,7 +71,8 @@ def register(
 
     Returns
     -------
-    Registration (matrix, residual, overlap, reflected)
+    Registration (matrix, residual, overlap, reflected, shapes)
+        Its matrix acts on (x, y, 1); it can be applied to points, inverted, and passed to `warp`.
 
     See Also
     --------
@@ -100,16 +81,23 @@ def register(
 
     Examples
     --------
-    >>> from nrcdt.datasets import warp, watermarks
+    >>> from nrcdt.datasets import watermarks
     >>> drawing = watermarks(1, size=128)[0][0]
-    >>> matrix = np.array([[0.9, 0.3], [-0.2, 0.7]])
-    >>> found = register(drawing, warp(drawing, matrix, [4.0, -3.0]))
+    >>> copy = warp(drawing, [[0.9, 0.3, -10.0], [-0.2, 0.7, 30.0]])
+    >>> found = register(drawing, copy)
     >>> found.matrix[:, :2].round(2), bool(found.overlap > 0.9), found.reflected
     (array([[ 0.9,  0.3],
            [-0.2,  0.7]]), True, False)
+    >>> bool(np.abs(warp(drawing, found) - copy).mean() < 0.01)
+    True
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
+    if not isinstance(space, str):
+        raise InputTypeError(
+            "space", "be 'image' or 'euclidean'", f"a {type(space).__name__}", "Many images go to register_all."
+        )
     if space == "image":
+        _warn_of_paper(a=a, b=b)
         return _register_images(_prepared(a, "a", search), _prepared(b, "b", search), search)
     if space == "euclidean":
         return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
@@ -146,7 +134,9 @@ def register_all(
     1
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
-    one, others = _prepared(a, "a", search), list(images)
+    others = list(images)
+    _warn_of_paper(a=a, **{f"images[{n}]": image for n, image in enumerate(others)})
+    one = _prepared(a, "a", search)
 
     def match(n: int) -> Registration:
         return _register_images(one, _prepared(others[n], f"images[{n}]", search), search)
@@ -174,12 +164,13 @@ def _search(n_directions: int, n_quantiles: int, max_rotation: float | None, ref
 class PreparedImage(NamedTuple):
     """An image cut to its ink, which starts at a pixel (x, y), and what is needed of it to find a map.
 
-    For refinement it is whitened once more without outlying ink, and has a field of distances to its ink. `settings`
-    are those of `prepare_image`.
+    `shape` is that of the whole image. For refinement it is whitened once more without outlying ink, and has a field of
+    distances to its ink. `settings` are those of `prepare_image`.
     """
 
     image: Array
     start: Array
+    shape: Shape
     spectra: list[WhitenedSpectrum]
     field: InkField | None
     settings: tuple[int, int, bool]
@@ -202,6 +193,7 @@ def prepare_image(image: Any, *, n_directions: int = 64, n_quantiles: int = 64, 
     >>> register(prepare_image(a), prepare_image(b)).overlap == register(a, b).overlap
     True
     """
+    _warn_of_paper(image=image)
     return _prepared(image, "image", _search(n_directions, n_quantiles, None, True, refine))
 
 
@@ -211,9 +203,8 @@ def _prepared(image: Any, name: str, search: _Search) -> PreparedImage:
         if image.settings != settings:
             raise InputError(name, f"be prepared with n_directions, n_quantiles, refine = {settings}", image.settings)
         return image
-    image, start = as_floats(image, name), np.zeros(2)
-    if looks_like_points(image.shape):
-        warn(f"has shape {image.shape} and is read as an image. For points say space='euclidean'.", Where(name))
+    image, start = _no_points(image, name), np.zeros(2)
+    shape = image.shape
     if image.ndim == 2:
         rows, columns = box_around(image != 0)
         image, start = image[rows, columns], np.array([columns.start, rows.start])
@@ -221,7 +212,27 @@ def _prepared(image: Any, name: str, search: _Search) -> PreparedImage:
     plan = _plane_plan("image", search.n_directions, search.n_quantiles)
     versions = [image, without_outliers(image)] if search.refine else [image]
     spectra = [whitened_spectrum(version, plan) for version in versions]
-    return PreparedImage(image, start, spectra, ink_field(image) if search.refine else None, settings)
+    return PreparedImage(image, start, shape, spectra, ink_field(image) if search.refine else None, settings)
+
+
+def _warn_of_paper(**images: Any) -> None:
+    """Warn of images, by their names, whose paper is not zero; those that are prepared have been looked at."""
+    for name, image in images.items():
+        warn_of_paper([image], [name])
+
+
+def _no_points(image: Any, name: str) -> Array:
+    """Return floats, and refuse what is a cloud rather than an image: points and weights, or a few long columns."""
+    weighted = isinstance(image, tuple) and len(image) == 2 and getattr(image[0], "ndim", 0) == 2
+    array = as_floats(image[0] if weighted else image, name)
+    if weighted or (array.ndim == 2 and array.shape[1] in (2, 3) and len(array) >= MANY_POINTS):
+        raise InputError(
+            name,
+            "be an image",
+            f"{array.shape[0]} points of {array.shape[1]} coordinates, as it seems",
+            'Clouds are registered with space="euclidean"; an image so narrow is to be padded to four columns.',
+        )
+    return array
 
 
 def _register_images(a: PreparedImage, b: PreparedImage, search: _Search) -> Registration:
@@ -232,9 +243,9 @@ def _register_images(a: PreparedImage, b: PreparedImage, search: _Search) -> Reg
         best = _cheapest(better, costs, search.max_rotation)
         matrix = refined_with_all_ink(better[best], a.field, b.field) if np.isfinite(costs[best]) else matrices[best]
         matrix = matrix if _within(matrix, search.max_rotation) else better[best]
-    agreement = overlap(a.image, b.image, matrix)
+    agreement = ink_overlap(a.image, b.image, matrix)
     matrix[:, 2] += b.start - matrix[:, :2] @ a.start
-    return Registration(matrix, float(residuals[best]), agreement, bool(reflected[best]))
+    return Registration(matrix, float(residuals[best]), agreement, bool(reflected[best]), (a.shape, b.shape))
 
 
 def _image_candidates(a: PreparedImage, b: PreparedImage, search: _Search) -> Candidates:
@@ -257,6 +268,10 @@ def _within(matrices: Array, max_rotation: float | None) -> Array:
 
 def _check_cloud(cloud: Any, name: str) -> Cloud:
     """Check one cloud."""
+    shape: tuple[int, ...] = getattr(cloud, "shape", ())
+    if len(shape) == 2 and shape[1] > 3:
+        remedy = 'Pictures are registered with space="image"; project other clouds first.'
+        raise InputError(name, "have 2 or 3 coordinates to be registered", shape[1], remedy)
     try:
         (checked,) = find_space("euclidean").check([cloud])
     except LocatedError as error:

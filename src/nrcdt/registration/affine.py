@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
+from ..errors import InputError
 from ..frames import Whitening
+from ..measures import as_floats
 
 
 class Candidates(NamedTuple):
@@ -29,10 +31,11 @@ def between_whitenings(a: Whitening, b: Whitening, orthogonal: Array) -> Array:
     return np.concatenate([linear, (b.mean - linear @ a.mean)[..., np.newaxis]], axis=-1)
 
 
-def rotation_angle(matrix: Array) -> Array:
+def rotation_angle(matrix: Any) -> Array:
     """Degrees by which affine maps turn: each is a stretch, a mirror of x if it reflects, then this rotation.
 
-    For matrices of shape (..., d, d + 1), with d 2 or 3; the rotation is that of the polar decomposition.
+    For a `Registration`, or matrices of shape (..., d, d + 1) or (..., d + 1, d + 1), with d 2 or 3; the rotation is
+    that of the polar decomposition.
 
     Examples
     --------
@@ -41,6 +44,11 @@ def rotation_angle(matrix: Array) -> Array:
     >>> float(rotation_angle(np.array([[-1.0, 0.0, 5.0], [0.0, 1.0, 5.0]])))
     0.0
     """
+    matrix = as_floats(getattr(matrix, "matrix", matrix), "matrix")
+    if matrix.shape[-2:] not in ((2, 3), (3, 3), (3, 4), (4, 4)):
+        rule = "have shape (..., d, d + 1) or (..., d + 1, d + 1), with d 2 or 3"
+        raise InputError("matrix", rule, f"shape {matrix.shape}", "The last column is the shift.")
+    matrix = matrix[..., : matrix.shape[-1] - 1, :]
     left, _, right = np.linalg.svd(matrix[..., :-1])
     rotation = left @ right
     rotation[..., 0] *= np.sign(np.linalg.det(rotation))[..., np.newaxis]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt, gaussian_filter
+from scipy.ndimage import distance_transform_edt
 
+from ..affine_maps import check_map
 from ..arrays import Array
 from ..kernels import kernels_for
-from ..rasters import resample
+from ..measures import check_image
+from ..rasters import resample, smoothed
 from .affine import apply_affine
 
 REACH = 2  # pixels: how far apart strokes may lie to overlap, as the documentation promises
@@ -20,37 +22,11 @@ STEPS = 3  # at each of these
 N_POINTS = 300  # of the ink, in the finer half of the steps; half as many before
 KEPT = 3  # maps that go on to the finer half
 LARGEST_CHANGE = 3.0  # of the area in one go; more, and the drawing collapses into a stroke or explodes
-SMOOTHED = 0.7  # maps that shrink to less skip pixels
 
 
 def ink_mask(image: Array) -> Array:
     """Tell which pixels are ink: those above half of the brightest."""
     return np.asarray(image > image.max() / 2)
-
-
-def warp(image: Array, matrix: Array, shape: tuple[int, int], corner: tuple[float, float] = (0, 0)) -> Array:
-    """Move an image by a map of pixel coordinates (x, y), with bilinear interpolation and zeros from outside.
-
-    Images that shrink are smoothed first, so that all of their pixels count.
-
-    Parameters
-    ----------
-    image : array of shape (height, width)
-    matrix : array of shape (2, 3), as `register` returns it
-    shape : (height, width) of the image that comes out
-    corner : (x, y) of its first pixel
-
-    Examples
-    --------
-    >>> image = np.zeros((4, 4)); image[1, 2] = 1
-    >>> np.argwhere(warp(image, np.array([[2.0, 0, 0], [0, 2.0, 1]]), (6, 6)) == 1)
-    array([[3, 4]])
-    """
-    scale = np.sqrt(abs(np.linalg.det(matrix[:, :2])))
-    if scale < SMOOTHED:
-        # Half a pixel of blur is what pixels have; one of the result is 1 / scale of them, and blurs add as squares.
-        image = gaussian_filter(image, 0.5 * np.sqrt(scale**-2 - 1))
-    return resample(image, matrix, shape, corner)
 
 
 def dilated(mask: Array) -> Array:
@@ -65,19 +41,26 @@ def dilated(mask: Array) -> Array:
     return mask
 
 
-def overlap(a: Array, b: Array, matrix: Array) -> float:
+def overlap(a: Any, b: Any, matrix: Any) -> float:
     """Intersection over union of the ink of a, moved by a map, and that of b; both widened by two pixels of b.
+
+    Images are as for `register`, and the map as for `warp`.
 
     Examples
     --------
     >>> image = np.zeros((9, 9)); image[4, 2:7] = 1
-    >>> overlap(image, image, np.eye(2, 3)), round(overlap(image, image, np.array([[1.0, 0, 0], [0, 1, 2]])), 2)
+    >>> overlap(image, image, np.eye(3)), round(overlap(image, image, [[1, 0, 0], [0, 1, 2]]), 2)
     (1.0, 0.35)
     """
+    return ink_overlap(check_image(a, "a"), check_image(b, "b"), check_map(matrix))
+
+
+def ink_overlap(a: Array, b: Array, matrix: Array) -> float:
+    """Return the `overlap` of images and a map that are known to be sound."""
     corners = np.array([(x, y) for x in (0, a.shape[1] - 1) for y in (0, a.shape[0] - 1)])
     corners = apply_affine(corners, matrix)
     low, high = np.floor(corners.min(axis=0)).astype(int), np.ceil(corners.max(axis=0)).astype(int) + 1
-    moved = ink_mask(warp(a, matrix, tuple((high - low)[::-1]), tuple(low)))
+    moved = ink_mask(resample(smoothed(a, matrix), matrix, tuple((high - low)[::-1]), tuple(low)))
     start = np.minimum(low, 0)
     stop = np.maximum(high, b.shape[::-1])
     ours, theirs = _on_sheet(moved, low, start, stop), _on_sheet(ink_mask(b), np.zeros(2, int), start, stop)

@@ -73,7 +73,7 @@ def _quantiles(cloud: SliceMeans) -> Array:
     return np.asarray(np.einsum("kd,kjd->kj", cloud.directions, cloud.means))
 
 
-def _grid_search(
+def grid_search(
     a: SliceMeans, b: SliceMeans, reflection: bool, whitenings: tuple[Whitening, Whitening], max_rotation: float | None
 ) -> Array:
     """Orthogonal matrices of the grid that bring the quantiles of a closest to those of b."""
@@ -91,11 +91,11 @@ def _grid_search(
     if max_rotation is not None:
         cost[rotation_angle(between_whitenings(*whitenings, everything)) > max_rotation] = np.inf
     best = np.argsort(cost, kind="stable")[:N_STARTS]
-    upright = np.stack([_polar_alignment(*whitenings, sign) for sign in signs])
+    upright = np.stack([polar_alignment(*whitenings, sign) for sign in signs])
     return np.concatenate([everything[best[np.isfinite(cost[best])]], upright])
 
 
-def _polar_alignment(a: Whitening, b: Whitening, sign: float) -> Array:
+def polar_alignment(a: Whitening, b: Whitening, sign: float) -> Array:
     """Orthogonal matrix between whitened clouds for which the map is a stretch, and a mirror of x if the sign asks."""
     mirror = np.diag([sign, 1.0, 1.0])
     root = np.linalg.inv(a.matrix)
@@ -105,7 +105,7 @@ def _polar_alignment(a: Whitening, b: Whitening, sign: float) -> Array:
     return np.asarray(b.matrix @ mirror @ stretch @ root)
 
 
-def _bound_rotations(
+def bound_rotations(
     starts: Array, ends: Array, whitenings: tuple[Whitening, Whitening], max_rotation: float | None
 ) -> Array:
     """Follow the turns from starts to ends only as far as the maps are turned by at most `max_rotation`."""
@@ -134,7 +134,7 @@ def _gauss_newton_step(orthogonal: Array, moved: Array, directions: Array, goal:
     return Rotation.from_rotvec(steps).as_matrix() @ orthogonal, np.mean(differences**2, axis=(1, 2))
 
 
-def _gauss_newton(orthogonal: Array, a: SliceMeans, b: SliceMeans, n_steps: int) -> tuple[Array, Array]:
+def gauss_newton(orthogonal: Array, a: SliceMeans, b: SliceMeans, n_steps: int) -> tuple[Array, Array]:
     """Steps with the points of the dense directions of a that are nearest at each step."""
     tree, goal = cKDTree(a.directions), _quantiles(b)
     squares = np.full(len(orthogonal), np.inf)
@@ -173,12 +173,12 @@ def spatial_candidates(
     )
     dense = slice_means(white_a, sphere(N_DENSE, 3), n_quantiles)
     goal = slice_means(white_b, sphere(n_directions, 3), n_quantiles)
-    starts = _grid_search(dense, goal, reflection, whitenings, max_rotation)
-    found = _bound_rotations(starts, _gauss_newton(starts, dense, goal, STEPS)[0], whitenings, max_rotation)
-    squares = _gauss_newton(found, dense, goal, 1)[1]
+    starts = grid_search(dense, goal, reflection, whitenings, max_rotation)
+    found = bound_rotations(starts, gauss_newton(starts, dense, goal, STEPS)[0], whitenings, max_rotation)
+    squares = gauss_newton(found, dense, goal, 1)[1]
     chosen = found[_well_apart(found, squares, n_best)]
     ends = np.stack([_gauss_newton_exact(one, white_a, goal, LAST_STEPS)[0] for one in chosen])
-    turns = _bound_rotations(chosen, ends, whitenings, max_rotation)
+    turns = bound_rotations(chosen, ends, whitenings, max_rotation)
     squares = np.array([_gauss_newton_exact(one, white_a, goal, 1)[1] for one in turns])
     order = np.argsort(squares, kind="stable")
     turns, squares = turns[order], squares[order]
