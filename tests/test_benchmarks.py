@@ -32,6 +32,7 @@ SCRIPTS = {
     "benchmarks/beyond.py": ["beyond.json", "beyond_table.md", "trained.json", "trained_table.md"],
     "benchmarks/catalogue.py": ["catalogue.json", "catalogue_table.md"],
     "benchmarks/corridor.py": ["corridor.json"],
+    "benchmarks/dimensions.py": ["dimensions.json", "dimensions_table.md"],
     "benchmarks/ink.py": ["ink.json", "ink_table.md"],
     "benchmarks/registration.py": ["registration.json", "registration_plane.md", "registration_note.md"],
     "benchmarks/robustness.py": ["robustness.json", "robustness_plane.png"],
