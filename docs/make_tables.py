@@ -14,6 +14,8 @@ sys.path.insert(0, str(DOCS.parent / "benchmarks"))
 
 import beyond  # noqa: E402
 import catalogue  # noqa: E402
+import coming_from  # noqa: E402
+import dimensions  # noqa: E402
 import grey_paper  # noqa: E402
 import ink  # noqa: E402
 import registration  # noqa: E402
@@ -26,6 +28,8 @@ MAKERS = {
     "beyond/directions.json": lambda found: beyond.written("directions", found),
     "beyond/grey_paper.json": grey_paper.written,
     "beyond/registration.json": registration.written,
+    "beyond/dimensions.json": dimensions.written,
+    "beyond/coming_from.json": coming_from.written,
     "performance/benchmarks.json": run.written,
     "performance/catalogue.json": catalogue.written,
     "performance/ink.json": ink.written,

@@ -31,7 +31,9 @@ ROOT = Path(__file__).parents[1]
 SCRIPTS = {
     "benchmarks/beyond.py": ["beyond.json", "beyond_table.md", "trained.json", "trained_table.md"],
     "benchmarks/catalogue.py": ["catalogue.json", "catalogue_table.md"],
+    "benchmarks/coming_from.py": ["coming_from.json", "coming_from_table.md"],
     "benchmarks/corridor.py": ["corridor.json"],
+    "benchmarks/dimensions.py": ["dimensions.json", "dimensions_table.md"],
     "benchmarks/grey_paper.py": ["grey_paper.json", "grey_paper_table.md"],
     "benchmarks/ink.py": ["ink.json", "ink_table.md"],
     "benchmarks/registration.py": ["registration.json", "registration_plane.md", "registration_note.md"],

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 from pathlib import Path
 
@@ -29,3 +30,11 @@ def test_ci_runs_the_test_command():
     (command,) = re.findall(r"<!-- test command -->\n```sh\n(.*?)\n```", README)
     assert command.endswith("-m pytest -n 2")
     assert "<!-- test command -->" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_numbers_on_dimensions_are_the_measured_ones():
+    found = json.loads((ROOT / "docs/beyond/dimensions.json").read_text(encoding="utf-8"))["results"]
+    moves = {(one["features"].split(":")[0].split(",")[0], one["dimension"]): one["movement"] for one in found}
+    for features in ("defaults", "mean_abs"):
+        three, five, eight = (f"{moves[features, dimension]:.2f}" for dimension in (3, 5, 8))
+        assert f"{three}, {five} and {eight}" in " ".join(README.split())
