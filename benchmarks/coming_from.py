@@ -149,7 +149,7 @@ NAMES = {"pytranskit": "PyTransKit", "ot": "POT", "kymatio": "kymatio", "skimage
 
 def written(found):
     """The table that the documentation includes, by file name."""
-    rows = [[NAMES[one["package"]], one["job"], one["agreement"], f"{one['ratio']:.2g}"] for one in found["results"]]
+    rows = [[NAMES[one["package"]], one["job"], one["agreement"], f"{one['ratio']:.0f}"] for one in found["results"]]
     head = ["package", "job", "theirs and ours", "their time over ours"]
     return {"coming_from_table.md": markdown_table(head, rows, right=[3]) + "\n"}
 
