@@ -123,7 +123,8 @@ def jobs(quick):
     yield "pytranskit", "classifier, five examples", recognise_pytranskit, recognise_nrcdt, few, shares
     yield "ot", "sliced Wasserstein distance", distance_pot, distance_nrcdt, clouds, difference
     yield "kymatio", "features without training, one example", nearest_kymatio, nearest_nrcdt, one, shares
-    yield "skimage", "Radon transform of an image", sinogram_scikit_image, sinogram_nrcdt, (image,), correlation
+    middle = (watermarks(2, size=size + 1)[0][1].astype(np.float64),)  # of odd size, both turn it about one middle
+    yield "skimage", "Radon transform of an image", sinogram_scikit_image, sinogram_nrcdt, middle, correlation
 
 
 def difference(theirs, ours):
