@@ -26,3 +26,9 @@ def test_the_page_runs(page, monkeypatch):
             code = re.sub(r"^:.*\n", "", cell, flags=re.MULTILINE)
             exec(compile(code, page.name, "exec"), names)
     plt.close("all")
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_no_formula_breaks_before_a_plus(page):
+    """A line that begins with a plus sign begins a list, also within a formula."""
+    assert re.findall(r"^\+ .*", page.read_text(encoding="utf-8"), re.MULTILINE) == []
