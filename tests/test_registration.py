@@ -208,6 +208,7 @@ def test_refinement_does_not_creep_over_the_bound():
     copy = warp(DRAWINGS[15], turn @ np.diag([0.8, 0.7]), np.zeros(2))
     found = register(DRAWINGS[15], copy, max_rotation=40, refine=True)
     assert rotation_angle(found) <= 40 + 1e-6
+    assert found.overlap > 0.9  # the map that was refined is kept as it was, not given up for another
 
 
 @pytest.mark.parametrize("reflected", [False, True])

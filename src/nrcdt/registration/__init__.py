@@ -240,7 +240,7 @@ def _register_images(a: PreparedImage, b: PreparedImage, search: _Search) -> Reg
     best, matrix = 0, matrices[0]
     if a.field is not None and b.field is not None:
         better, costs = refined_maps(matrices, a.field, b.field)
-        best = _cheapest(better, costs, search.max_rotation)
+        better, best = _bounded(better, matrices, search.max_rotation), int(np.argmin(costs))
         matrix = refined_with_all_ink(better[best], a.field, b.field) if np.isfinite(costs[best]) else matrices[best]
         matrix = matrix if _within(matrix, search.max_rotation) else better[best]
     agreement = ink_overlap(a.image, b.image, matrix)
@@ -256,10 +256,9 @@ def _image_candidates(a: PreparedImage, b: PreparedImage, search: _Search) -> Ca
     return Candidates(to_pixels(matrices, a.image.shape, b.image.shape), residuals, reflected)
 
 
-def _cheapest(matrices: Array, costs: Array, max_rotation: float | None) -> int:
-    """Position of the map with the lowest cost; maps that turn too far become infinitely expensive."""
-    costs[~_within(matrices, max_rotation)] = np.inf
-    return int(np.argmin(costs))
+def _bounded(better: Array, matrices: Array, max_rotation: float | None) -> Array:
+    """Return improved maps, or those that they come from where improving them has turned them too far."""
+    return np.where(_within(better, max_rotation)[..., np.newaxis, np.newaxis], better, matrices)
 
 
 def _within(matrices: Array, max_rotation: float | None) -> Array:
@@ -294,7 +293,7 @@ def _register_clouds(a: Cloud, b: Cloud, search: _Search) -> Registration:
     if search.refine:
         fits = [affine_icp(matrix, a.points, b.points) for matrix in matrices]
         better, costs = np.stack([matrix for matrix, _ in fits]), np.array([cost for _, cost in fits])
-    best = _cheapest(better, costs, search.max_rotation)
+    better, best = _bounded(better, matrices, search.max_rotation), int(np.argmin(costs))
     matrix = better[best] if np.isfinite(costs[best]) else matrices[best]
     return Registration(
         matrix, float(residuals[best]), overlap_of_points(a.points, b.points, matrix), bool(reflected[best])
