@@ -14,10 +14,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .arrays import Array, read_only
-from .errors import InputError, LocatedError, SampleError, Where, blame
+from .arrays import Array
+from .errors import InputError, LocatedError, SampleError, Where
 from .kernels import kernel, kernels_for
 from .measures import Points, as_floats, check_size, float_type, floats
+from .user_functions import blame, call_read_only
 
 __all__ = ["Levels", "Phi", "PhiValues", "PixelDensity", "Projection", "Slices", "StripDensity"]
 
@@ -223,7 +224,8 @@ class PhiValues:
         for i, seen in enumerate(one_per_sample(self.directions, len(self.clouds))):
             points, weights = self.clouds[i]
             try:
-                values = _checked_values(self._phi(points, seen), (len(seen), len(points)), points.dtype)
+                found = call_read_only(self.phi, (points, seen), "phi", "its points or directions")
+                values = _checked_values(found, (len(seen), len(points)), points.dtype)
             except LocatedError as error:
                 raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
             except ValueError as error:
@@ -232,17 +234,6 @@ class PhiValues:
                 blame(error, i)
                 raise
             yield values, weights
-
-    def _phi(self, points: Array, directions: Array) -> Any:
-        """Call phi; say so where it fails only because it may not write into what belongs to others."""
-        try:
-            return self.phi(read_only(points), read_only(directions))
-        except ValueError as error:
-            try:
-                self.phi(points.copy(), directions.copy())
-            except Exception:
-                raise error from None
-            raise InputError("phi", "not change its points or directions", error, "Let it work on a copy.") from None
 
 
 Slices = PixelDensity | StripDensity | Projection | PhiValues
