@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError
-from ..ink import check_way, remove_paper
+from ..ink.plain import check_way, remove_paper
 from .checks import TooLarge, check_bytes, check_file, first_line
 
 # Pillow also opens formats that start other programs, such as EPS; none of those here.
