@@ -351,6 +351,7 @@ def test_bright_paper_is_noticed_where_it_is_passed():
         "b": lambda: register(TOWER, paper),
         "image": lambda: prepare_image(paper),
         r"images\[1\]": lambda: register_all(TOWER, [TOWER, paper]),
+        r"images\[0\], images\[1\]": lambda: register_all(TOWER, [paper, paper]),
     }
     for name, call in calls.items():
         with pytest.warns(UserWarning, match=f"^{name} should have paper of exactly 0; got a mean grey") as caught:

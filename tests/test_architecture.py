@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "nrcdt"
 FLOORS = [
     {"errors", "arrays", "fingerprint", "whole_files"},
     {"pages"},
-    {"kernels", "threads"},
+    {"kernels", "threads", "user_functions"},
     {"rasters"},
     {"measures"},
     {"affine_maps"},

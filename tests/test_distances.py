@@ -237,7 +237,7 @@ def test_what_cannot_be_aligned(rng):
         aligned([cloud], space="circular")
     with pytest.raises(ValueError, match=r"X\[0\] must have positive mass; got zeros only"):
         aligned(np.zeros((1, 4, 4)))
-    for wrong in (-1, 181, "45", np.nan, True, [3]):
+    for wrong in (-1, 181, "45", np.nan, 1j, True, [3]):
         with pytest.raises(ValueError, match="max_rotation must be an angle between 0 and 180 degrees, or None; got"):
             aligned(np.ones((1, 4, 4)), max_rotation=wrong)
     with pytest.raises(ValueError, match="X must have rows of 8 directions x 4 quantiles; got shape \\(1, 30\\)"):

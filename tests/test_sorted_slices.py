@@ -324,7 +324,7 @@ def test_other_powers_are_refused(p):
         sliced_wasserstein([DIRAC], space="euclidean", p=p)
 
 
-@pytest.mark.parametrize("gamma", [0, -1, np.inf, np.nan, True, "scale", None])
+@pytest.mark.parametrize("gamma", [0, -1, np.inf, np.nan, 1j, True, "scale", None])
 def test_other_gammas_are_refused(gamma):
     with pytest.raises(ValueError, match=r"^gamma must be a positive number; got .* Try 1 / numpy.median\(distances"):
         sliced_wasserstein_kernel([DIRAC], space="euclidean", gamma=gamma)

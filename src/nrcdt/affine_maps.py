@@ -12,30 +12,30 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array
-from .errors import InputError, Where
+from .errors import InputError
 from .measures import as_floats, check_shape
 from .rasters import resample, smoothed
 
 AFFINE = 1e-9  # what a last row may be off: a millionth of a pixel, a thousand pixels away
 
 
-def check_map(matrix: Any, name: Where | str = "matrix") -> Array:
+def check_map(matrix: Any) -> Array:
     """Return an affine map of the plane, of shape (2, 3), from a matrix with two or three rows, or what has one."""
-    array = as_floats(getattr(matrix, "matrix", matrix), name).astype(np.float64, copy=False)
+    array = as_floats(getattr(matrix, "matrix", matrix), "matrix").astype(np.float64, copy=False)
     if array.shape not in ((2, 3), (3, 3)):
         raise InputError(
-            name,
+            "matrix",
             "have shape (2, 3) or (3, 3), and act on (x, y, 1)",
             f"shape {array.shape}",
             "about_centre(matrix, shift, image.shape) makes one of (2, 2) and a shift; the image goes first.",
         )
     if not np.isfinite(array).all():
-        raise InputError(name, "be finite", "NaN or infinity", "Look at where it was computed.")
+        raise InputError("matrix", "be finite", "NaN or infinity", "Look at where it was computed.")
     if len(array) == 3 and not np.allclose(array[2], (0, 0, 1), rtol=0, atol=AFFINE):
-        raise InputError(name, "be affine, with the last row (0, 0, 1)", array[2].tolist(), "Others bend lines.")
+        raise InputError("matrix", "be affine, with the last row (0, 0, 1)", array[2].tolist(), "Others bend lines.")
     if np.linalg.matrix_rank(array[:2, :2]) < 2:
         got = f"{array[:2, :2].tolist()}, which flattens the plane"
-        raise InputError(name, "be invertible", got, "Look at where it was computed.")
+        raise InputError("matrix", "be invertible", got, "Look at where it was computed.")
     return array[:2]
 
 

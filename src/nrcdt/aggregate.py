@@ -13,9 +13,10 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from scipy.special import sph_harm_y
 
-from .arrays import Array, like, read_only
-from .errors import InputError, Where, blame
+from .arrays import Array, like
+from .errors import InputError, Where
 from .measures import as_floats, positive_integer
+from .user_functions import blame, call_read_only, read_only
 
 STEP_TOLERANCE = 1e-12  # of a level: weights that exceed it by so much are still the level, rounded
 
@@ -368,12 +369,12 @@ def _collapse(aggregation: Aggregation, quantiles: Any, *rest: Array) -> Any:
     if aggregation.n_rows is not None:
         found = aggregation.function(quantiles, *rest)
         return found if found.dtype == quantiles.dtype else like(found, quantiles)
-    given = [read_only(one) for one in (quantiles, *rest)]  # or one function could spoil what the next one gets
-    try:
-        found = aggregation.function(*given)
+    try:  # read-only, or one function could spoil what the next one gets
+        found = call_read_only(
+            aggregation.function, (quantiles, *rest), f"aggregate {aggregation.name}", "the quantiles"
+        )
     except Exception as error:
-        _blame_writing(aggregation, given, error)
-        _blame_sample(aggregation, given, error)
+        _blame_sample(aggregation, error, quantiles, *rest)
         raise
     block = as_floats(found, f"what aggregate {aggregation.name} returns")
     if block.ndim != 2 or len(block) != len(quantiles):
@@ -392,22 +393,9 @@ def _collapse(aggregation: Aggregation, quantiles: Any, *rest: Array) -> Any:
     return block
 
 
-def _blame_writing(aggregation: Aggregation, given: Sequence[Array], error: Exception) -> None:
-    """Say so where a function fails only because it may not change the quantiles."""
-    if not isinstance(error, ValueError):
-        return
-    try:
-        aggregation.function(*(one.copy() for one in given))
-    except Exception:
-        return
-    raise InputError(
-        f"aggregate {aggregation.name}", "not change the quantiles", error, "Let it work on a copy."
-    ) from None
-
-
-def _blame_sample(aggregation: Aggregation, given: Sequence[Array], error: Exception) -> None:
+def _blame_sample(aggregation: Aggregation, error: Exception, *given: Array) -> None:
     """Find out which sample a function fails on: no feature depends on the samples beside."""
-    quantiles, *rest = given
+    quantiles, *rest = map(read_only, given)
     for i in range(len(quantiles)):
         try:
             aggregation.function(quantiles[i : i + 1], *rest)

@@ -1,4 +1,4 @@
-"""What an array is called in signatures, numbers in the library of another array, arrays that nobody can write to."""
+"""What an array is called in signatures, and numbers of a plan in the library of another array."""
 
 from typing import Any
 
@@ -11,17 +11,3 @@ Array = np.ndarray[Any, np.dtype[Any]]
 def like(numbers: Array, array: Any) -> Any:
     """Return numbers in the library, on the device and of the dtype of an array."""
     return array_namespace(array).asarray(numbers, dtype=array.dtype, device=device(array))
-
-
-def read_only(array: Array) -> Array:
-    """Return an array that cannot be written to, for functions of users: it costs nothing.
-
-    Examples
-    --------
-    >>> read_only(np.ones(2))[0] = 7
-    Traceback (most recent call last):
-    ValueError: assignment destination is read-only
-    """
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -19,6 +19,7 @@ from .errors import InputError, samples_called
 from .estimators import RCDT
 from .frames import whitening
 from .measures import as_floats, check_finite, floats, positive_integer
+from .measures.values import is_number
 from .sorted_slices import Pairs, distance_powers
 from .spaces import find_space
 
@@ -137,7 +138,7 @@ def _sampled(model: RCDT, X: Any, Y: Any, p: int, paired: bool) -> Array:
 
 
 def _checked_power(p: Any) -> int:
-    if isinstance(p, bool) or not isinstance(p, (int, float, np.number)) or p not in (1, 2):
+    if not (is_number(p) and p in (1, 2)):
         raise InputError("p", "be 1 or 2", repr(p), "2 is the root mean square of what mass has to move, 1 the mean.")
     return int(p)
 
@@ -191,16 +192,14 @@ def sliced_wasserstein_kernel(
     >>> model.predict(sliced_wasserstein_kernel(new, clouds, "euclidean", gamma=1.0))
     array([1, 1, 1])
     """
-    if isinstance(gamma, bool) or not isinstance(gamma, (int, float, np.number)) or not 0 < gamma < np.inf:
+    if not (is_number(gamma) and 0 < gamma < np.inf):
         raise InputError("gamma", "be a positive number", repr(gamma), "Try 1 / numpy.median(distances ** p).")
     return np.asarray(np.exp(-gamma * sliced_wasserstein(X, Y, space, p=p, **settings) ** p))
 
 
 def check_max_rotation(max_rotation: Any) -> None:
     """Refuse what is not an angle between 0 and 180 degrees, or None."""
-    if max_rotation is None:
-        return
-    if isinstance(max_rotation, (bool, str)) or not np.isscalar(max_rotation) or not 0 <= max_rotation <= 180:  # type: ignore[operator]
+    if max_rotation is not None and not (is_number(max_rotation) and 0 <= max_rotation <= 180):
         raise InputError(
             "max_rotation",
             "be an angle between 0 and 180 degrees, or None",

@@ -150,17 +150,6 @@ def samples_called(name: str | None) -> Iterator[None]:
         _CALLED.reset(token)
 
 
-def blame(error: Exception, sample: int) -> None:
-    """Remember with an error of a user's function which sample of a batch it was about."""
-    vars(error)["_sample"] = sample
-
-
-def note_sample(error: Exception, start: int) -> None:
-    """Note the sample that `blame` has remembered, where the batch begins with that of number `start`."""
-    if "_sample" in vars(error):
-        error.add_note(f"This happened to sample {start + vars(error).pop('_sample')}.")
-
-
 def optional_package(module: str, what: str, name: str, extra: str) -> Any:
     """Import what not everybody has, or say that `what` must have the package `name`, and which extra brings it."""
     try:

@@ -132,7 +132,7 @@ class GeneralizedRadon:
         cloud = self._points(points)
         directions, weights = self._resolve(cloud)
         cloud, directions = self._placed(cloud, directions, seen_from)
-        [(values, _)] = point_slices(Points.of([cloud]), directions[np.newaxis], self.space.phi).atoms()
+        [(values, _)] = point_slices(Points.of([cloud]), directions[np.newaxis], self.space.phi).points()
         found = np.zeros(len(cloud.points))
         for weight, one in zip(weights, _evaluated(g, values, directions), strict=True):
             found += weight * one
@@ -142,7 +142,10 @@ class GeneralizedRadon:
         directions, weights = self._resolve(measure)
         slices = self.space.slices(pack([measure]), directions[np.newaxis], self.n_radii)
         if isinstance(slices, (Projection, PhiValues)):
-            directions = slices.directions[0]  # where they stand around this measure
+            [(values, shares)] = slices.points()
+            shares = np.ones(values.shape[1]) if shares is None else shares.astype(np.float64)
+            masses = np.broadcast_to(shares / shares.sum(), values.shape)
+            return SlicedMeasure(values, masses, slices.directions[0], weights)  # as they stand around this measure
         [atoms] = slices.atoms()
         return SlicedMeasure(*atoms, directions, weights)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .errors import InputError
 from .measures import positive_integer
+from .measures.values import is_number
 from .slices import Levels
 
 
@@ -33,7 +34,7 @@ def reference_levels(n_quantiles: int, reference: Any = "uniform", trim: float =
     array([0.308, 0.384, 0.308])
     """
     n_quantiles = positive_integer(n_quantiles, "n_quantiles", "256 is a good start.")
-    if isinstance(trim, bool) or not isinstance(trim, (int, float, np.number)) or not 0 <= trim < 0.5:
+    if not (is_number(trim) and 0 <= trim < 0.5):
         raise InputError("trim", "be at least 0 and less than 0.5", repr(trim), "0.1 helps against clutter.")
     levels = _untrimmed(n_quantiles, reference)
     return levels if trim == 0 else levels._replace(values=trim + (1 - 2 * trim) * levels.values)

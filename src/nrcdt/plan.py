@@ -207,28 +207,28 @@ class Plan:
         They are points of shape (n_directions, n_points), not sorted, with their weights.
         """
         slices, shifts, stretches = self._slices(batch, self.frame)
-        noise = self._noise(batch, self.frame)
+        settings = (shifts, stretches, self._noise(batch, self.frame))
         assert isinstance(slices, Projection | PhiValues)
         for i, (points, weights) in enumerate(slices.points()):
-            points = points[np.newaxis].copy()  # the user's phi may keep its own
-            if shifts is not None:
-                points = kernels_for(points).shift_and_scale(points, shifts[i : i + 1], stretches[i : i + 1])
-            shares = np.ones(points.shape[2]) if weights is None else weights.astype(np.float64)
-            settings = (self.normalization, shares / shares.sum(), self.direction_weights)
-            own = None if noise is None else noise[i : i + 1]
-            try:
-                points = normalize(points, *settings, linear=self.space.linear, noise=own)
+            shares = np.ones(points.shape[1]) if weights is None else weights.astype(np.float64)
+            own = [None if one is None else one[i : i + 1] for one in settings]
+            try:  # the user's phi may keep its own points
+                [points] = self._normalized(points[np.newaxis].copy(), shares / shares.sum(), *own)
             except FlatSlice as error:
                 raise error.about(sample=i) from None
-            yield points[0], weights
+            yield points, weights
 
     def _quantiles(self, batch: Batch, frame: str) -> Any:
         slices, shifts, stretches = self._slices(batch, frame)
-        quantiles = slices.quantiles(self.levels)
+        settings = (self.levels.weights, shifts, stretches, self._noise(batch, frame))
+        return self._normalized(slices.quantiles(self.levels), *settings)
+
+    def _normalized(self, quantiles: Any, shares: Array, shifts: Any, stretches: Any, noise: Array | None) -> Any:
+        """Shift and stretch quantiles, each of which stands for a share of mass, then normalise them."""
         if shifts is not None:
             quantiles = kernels_for(quantiles).shift_and_scale(quantiles, shifts, stretches)
-        settings = (self.normalization, self.levels.weights, self.direction_weights)
-        return normalize(quantiles, *settings, linear=self.space.linear, noise=self._noise(batch, frame))
+        settings = (self.normalization, shares, self.direction_weights)
+        return normalize(quantiles, *settings, linear=self.space.linear, noise=noise)
 
     def _noise(self, batch: Batch, frame: str) -> Array | None:
         """Return the spreads that rounding may make of none; what is whitened is known not to be flat."""

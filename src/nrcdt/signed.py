@@ -8,11 +8,12 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .arrays import Array
 from .errors import InputError, InputTypeError, LocatedError, Where, samples_called
 from .measures import as_floats, check_finite
+from .slicer import check_table
 from .spaces import find_space
 
 SIGNS = ("positive", "negative")
@@ -113,7 +114,7 @@ class Signed(MetaEstimatorMixin, TransformerMixin, BaseEstimator):  # type: igno
         space = find_space(self.transformer.space)
         table = issparse(X) or (hasattr(X, "__array__") and np.asarray(X).ndim < 3)
         if table:
-            X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite=False, reset=reset)
+            X = check_table(self, X, reset=reset)
         values = space.measure != "points" or table
         samples = list(X)
         if not samples:

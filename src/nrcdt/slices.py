@@ -1,23 +1,24 @@
 """The kinds of slice: objects that hold the slices of a batch and have one operation, their quantiles at levels.
 
-Densities that pixels cast, densities in strips, points on the line. What one kind can do better is a method of its own
-(`PixelDensity.extremes`, `points` of the last kind); a plan asks for it, see `Plan.fused` and `Plan.points`. None of
-them is evaluated before it is asked, so that one kernel can finish a direction while it is in the cache.
+Densities that pixels cast, densities in strips, points on the line. Densities also hand out the masses of their strips
+(`atoms`), points themselves with their weights (`points`). What one kind can do better is a method of its own
+(`PixelDensity.extremes`); a plan asks for it, see `Plan.fused`. None of them is evaluated before it is asked, so that
+one kernel can finish a direction while it is in the cache.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import starmap
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .arrays import Array, read_only
-from .errors import InputError, LocatedError, SampleError, Where, blame
+from .arrays import Array
+from .errors import InputError, LocatedError, SampleError, Where
 from .kernels import kernel, kernels_for
 from .measures import Points, as_floats, check_size, float_type, floats
+from .user_functions import blame, call_read_only
 
 __all__ = ["Levels", "Phi", "PhiValues", "PixelDensity", "Projection", "Slices", "StripDensity"]
 
@@ -50,7 +51,7 @@ class Extremes(NamedTuple):
 
 
 class Atoms(NamedTuple):
-    """The slices of one measure as points of the line with masses; densities have theirs in the middles of strips.
+    """The densities of one measure as points of the line, in the middles of strips, with masses.
 
     Attributes
     ----------
@@ -193,10 +194,6 @@ class Projection:
         for (points, weights), seen in zip(self.clouds, one_per_sample(directions, len(self.clouds)), strict=True):
             yield project(np.ascontiguousarray(points.T), seen), weights
 
-    def atoms(self) -> Iterator[Atoms]:
-        """Yield the slices of every cloud with the masses of the points."""
-        return starmap(_with_masses, self.points())
-
 
 @dataclass(frozen=True)
 class PhiValues:
@@ -227,7 +224,8 @@ class PhiValues:
         for i, seen in enumerate(one_per_sample(self.directions, len(self.clouds))):
             points, weights = self.clouds[i]
             try:
-                values = _checked_values(self._phi(points, seen), (len(seen), len(points)), points.dtype)
+                found = call_read_only(self.phi, (points, seen), "phi", "its points or directions")
+                values = _checked_values(found, (len(seen), len(points)), points.dtype)
             except LocatedError as error:
                 raise error.about(argument="X", sample=i, phrase=f"{{}}: {error.where}") from error
             except ValueError as error:
@@ -236,21 +234,6 @@ class PhiValues:
                 blame(error, i)
                 raise
             yield values, weights
-
-    def atoms(self) -> Iterator[Atoms]:
-        """Yield the slices of every cloud with the masses of the points."""
-        return starmap(_with_masses, self.points())
-
-    def _phi(self, points: Array, directions: Array) -> Any:
-        """Call phi; say so where it fails only because it may not write into what belongs to others."""
-        try:
-            return self.phi(read_only(points), read_only(directions))
-        except ValueError as error:
-            try:
-                self.phi(points.copy(), directions.copy())
-            except Exception:
-                raise error from None
-            raise InputError("phi", "not change its points or directions", error, "Let it work on a copy.") from None
 
 
 Slices = PixelDensity | StripDensity | Projection | PhiValues
@@ -271,12 +254,6 @@ def _in_strips(masses: Array, lower: float, upper: float) -> Atoms:
     n_strips = masses.shape[1]
     middles = lower + (np.arange(n_strips) + 0.5) * (upper - lower) / n_strips
     return Atoms(np.broadcast_to(middles, masses.shape), masses / masses.sum(axis=1, keepdims=True))
-
-
-def _with_masses(values: Array, weights: Array | None) -> Atoms:
-    """Return points with the masses that belong to their weights, the same in every slice."""
-    masses = np.full(values.shape[1], 1 / values.shape[1]) if weights is None else _wide(weights)
-    return Atoms(values, np.broadcast_to(masses / masses.sum(), values.shape))
 
 
 def _wide(weights: Array | None) -> Array:

@@ -10,10 +10,11 @@ from typing import TypeVar
 import numpy as np
 
 from .arrays import Array
-from .errors import LocatedError, note_sample
+from .errors import LocatedError
 from .measures import Batch, Measures, cut, dtype_of, pack
 from .plan import Plan
 from .threads import interrupt_of, map_threads, thread_count
+from .user_functions import note_sample
 
 CHUNK_BYTES = 2**22
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 from ..estimators import NRCDT
+from ..measures.values import is_number
 from ..plan import Plan
 from .aggregations import Interval, feature_interval
 from .motion import MovingSlices, moving_slices
@@ -64,7 +65,7 @@ def _moving(model: NRCDT, X: Any, contamination: Any, lipschitz: Any) -> Iterato
 
 
 def _number(value: Any, name: str, remedy: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
+    if not (is_number(value) and 0 <= value < np.inf):
         raise InputError(name, "be a finite number, zero or more", repr(value), remedy)
     return float(value)
 

@@ -57,12 +57,10 @@ class MovingSlices:
             return np.asarray(moved + (moved @ weights)[:, np.newaxis])
         if how == "global":
             return self._globally(moved)
-        if how == "standardize":
-            rms = np.sqrt(moved**2 @ weights)[:, np.newaxis]
-            return _over(moved + rms * np.hypot(1, sizes), self.spreads[:, np.newaxis] - rms)
         lower, middle, upper = landmarks(weights)
         if how == "winsorize":
             moved = moved[:, np.arange(len(weights)).clip(lower, upper)]
+        if how in ("standardize", "winsorize"):
             rms = np.sqrt(moved**2 @ weights)[:, np.newaxis]
             return _over(moved + rms * np.hypot(1, sizes), self.spreads[:, np.newaxis] - rms)
         change = moved[:, [lower]] + moved[:, [upper]]
@@ -98,7 +96,7 @@ def moving_slices(
     motion = _whitened(plan, measure) if frame == "whitened" else _fixed(plan, measure, lipschitz)
     if contamination:
         _refuse_contamination(plan, frame, contamination)
-    if isinstance(measure, Cloud) and plan.space.linear and plan.space.densities is None and plan.normalization:
+    if plan.projects and plan.normalization:
         measure = centred(measure)  # as the plan does: far from the origin inner products lose digits
     raw = _raw_quantiles(plan, measure, frame)
     weights = (plan.levels.weights, plan.direction_weights)

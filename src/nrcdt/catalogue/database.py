@@ -16,14 +16,13 @@ from typing import Any, Self, TypeVar
 from .. import __version__
 from ..errors import InputError
 from .intake import SETTINGS
-from .reading import PATIENCE, Reading, may_write
+from .reading import BUSY, PATIENCE, Reading, may_write
 
 T = TypeVar("T")
 FORMAT = 1
 APPLICATION_ID = 0x6E726364  # "nrcd"
 
 # What is wrong, by the code of an error of SQLite: the rule, what came instead, and the remedy.
-BUSY = "be free", "{}, which another program is writing", "Wait for it, then try again."
 READONLY = (
     "be writable",
     "{}, which is read-only",

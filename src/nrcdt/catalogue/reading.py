@@ -42,6 +42,7 @@ ATTEMPTS = 5  # to find a moment in which nobody opens or closes the catalogue
 TICK = 0.05  # seconds; systems note the time of a change to 10 ms or better
 BESIDE = ("-wal", "-shm", "-journal")
 LOG_HEADER = 32  # bytes; a log has content if there is more
+BUSY = "be free", "{}, which another program is writing", "Wait for it, then try again."
 CANNOT = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PROTOCOL)
 
 
@@ -237,5 +238,5 @@ def _refuse(path: Path) -> NoReturn:
 
 def busy(path: Path) -> InputError:
     """Say that a catalogue changed whenever it was looked at."""
-    got = f"{path}, which another program is writing"
-    return InputError("the catalogue", "be free", got, "Wait for it, then try again.")
+    rule, got, remedy = BUSY
+    return InputError("the catalogue", rule, got.format(path), remedy)

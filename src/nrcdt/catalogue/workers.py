@@ -16,7 +16,6 @@ import logging
 import math
 import os
 import signal
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -31,6 +30,7 @@ import numpy as np
 from ..datasets import photograph, watermarks
 from ..errors import InputError
 from ..files import MAX_BYTES, MAX_PIXELS, PICTURE_FORMATS
+from ..files.checks import regular_size
 from ..ink import NoInkError
 from ..kernels import compiled
 from .intake import Prepared, Settings, check_settings, prepare
@@ -164,10 +164,7 @@ def read_bytes(path: Path) -> bytes:
     >>> len(read_bytes(Path(__file__))) > 1000
     True
     """
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise InputError("the file", "be a regular one", "a folder, a pipe or a device", "Copy its content to one.")
-    _check_bytes(status.st_size)
+    _check_bytes(regular_size(path))
     # A pipe that has taken its place meanwhile would wait for somebody to write into it.
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
         data = file.read(MAX_BYTES + 1) or b""
@@ -333,7 +330,7 @@ def main(seconds: int, memory: int) -> None:
     # What a library prints must not get between the messages.
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    with _told(sink):
+    with _reported_compiling(sink):
         _warm_up()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
@@ -359,7 +356,7 @@ def _answer(header: dict[str, Any], body: bytes) -> Message:
 
 
 @contextlib.contextmanager
-def _told(sink: IO[bytes]) -> Iterator[None]:
+def _reported_compiling(sink: IO[bytes]) -> Iterator[None]:
     """Tell the parent that kernels are being compiled, instead of saying so in the middle of what it shows."""
     log, handler = logging.getLogger("nrcdt"), logging.Handler()
     handler.emit = lambda record: _send(sink, {"compiling": True}, b"")  # type: ignore[method-assign]

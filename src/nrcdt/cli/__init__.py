@@ -27,7 +27,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=nrcdt.__doc__
 app.add_typer(catalogue.app, name="catalogue")
 
 
-# What of a picture is ink: a side of the paper level, or what is left once it is cleaned.
+# What of a picture is ink: a side of the paper, what is left once it is cleaned, or all grey.
 Ink = StrEnum("Ink", ["auto", "dark", "light", "photograph", "none"])
 
 

@@ -262,12 +262,9 @@ class Work:
         settings = {"space": self.space.name, "dimension": self._dimension, **self.settings}
         scales = {"scales": self._scales.scales_.tolist()} if self.plan and self.plan.scaled else {}
         reading = {name: value for name, value in reading.items() if value is not None}
-        told = {"version": nrcdt.__version__, "settings": settings, "reading": reading, **scales}
-        return told | {"remarks": [*self.remarks[:MAX_REMARKS], *self._not_told()]}
-
-    def _not_told(self) -> list[str]:
         n_more = len(self.remarks) - MAX_REMARKS
-        return [f"and {n_more} more"] if n_more > 0 else []
+        remarks = [*self.remarks[:MAX_REMARKS], *[f"and {n_more} more"] * (n_more > 0)]
+        return {"version": nrcdt.__version__, "settings": settings, "reading": reading, **scales, "remarks": remarks}
 
     def _settle(self, dimension: int) -> None:
         from ..plan import Plan

@@ -7,8 +7,7 @@ are checked before anything is decoded, so that a hostile or mistaken file costs
 from .checks import MAX_BYTES
 from .kinds import SUFFIXES, Kind, collect, kind_of
 from .meshes import read_mesh
-from .pages import count_pages
-from .pictures import MAX_PIXELS, PICTURE_FORMATS, read_image, read_picture
+from .pictures import MAX_PIXELS, PICTURE_FORMATS, count_pages, read_image, read_picture
 from .points import read_cloud
 
 __all__ = [

@@ -15,11 +15,16 @@ class TooLarge(InputError):
 
 
 def check_file(path: Path | str) -> None:
-    """Refuse what is no file, such as a pipe that would be waited for, and files that hold too much, or nothing."""
+    """Refuse what is no file, and files that hold too much, or nothing."""
+    check_bytes(regular_size(path))
+
+
+def regular_size(path: Path | str) -> int:
+    """Return how many bytes a file holds; refuse what is none, such as a pipe, which would be waited for."""
     status = Path(path).stat()
     if not stat.S_ISREG(status.st_mode):
         raise InputError("the file", "be a regular one", "a folder, a pipe or a device", "Copy its content to one.")
-    check_bytes(status.st_size)
+    return status.st_size
 
 
 def check_bytes(n_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""Pictures as grey levels, and as ink on blank paper."""
+"""Pictures as grey levels, and as ink on blank paper; how many a file holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import InputError
-from ..ink import check_way, remove_paper
+from ..ink.plain import check_way, remove_paper
 from .checks import TooLarge, check_bytes, check_file, first_line
 
 # Pillow also opens formats that start other programs, such as EPS; none of those here.
@@ -85,6 +85,32 @@ def read_picture(source: Path | str | bytes) -> tuple[Array, float | None]:
     if not np.isfinite(grey).all():
         raise InputError("the picture", "have finite grey levels", "NaN or infinity", "Replace these values.")
     return grey, millimetres
+
+
+def count_pages(path: Path | str) -> int:
+    """Return how many pages, or frames, a picture has; `read_picture` takes the first.
+
+    Nothing is decoded. One where the others cannot be counted, since the first could be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from PIL import Image
+    >>> target = Path(tempfile.mkdtemp(), "pages.tif")
+    >>> page = Image.new("L", (4, 4))
+    >>> page.save(target, save_all=True, append_images=[page, page])
+    >>> count_pages(target)
+    3
+    """
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # whatever is odd about it was said when the first was read
+        try:
+            with Path(path).open("rb") as file, Image.open(file, formats=PICTURE_FORMATS) as picture:
+                return int(getattr(picture, "n_frames", 1))
+        except Exception:  # decoders of damaged files raise whatever comes to their mind
+            return 1
 
 
 def _not_a_picture(error: Exception) -> InputError:

@@ -17,12 +17,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .find import Ink, NoInkError, find_ink
-from .plain import check_way, remove_paper
+from .plain import remove_paper
 
 if TYPE_CHECKING:
     from .transformer import InkFinder, PaperRemover
 
-__all__ = ["Ink", "InkFinder", "NoInkError", "PaperRemover", "check_way", "find_ink", "remove_paper"]
+__all__ = ["Ink", "InkFinder", "NoInkError", "PaperRemover", "find_ink", "remove_paper"]
 
 
 def __getattr__(name: str) -> Any:

@@ -36,6 +36,8 @@ class _PictureTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     def _each(self, pictures: Any, one: Callable[[Any], Result]) -> list[Result]:
         """Return what becomes of every picture; errors name it."""
+        if len(pictures) == 0:
+            raise InputError("X", "hold at least one picture", "none", "Pass a list of arrays.")
 
         def named(position: int) -> Result:
             try:
@@ -98,8 +100,6 @@ class InkFinder(_PictureTransformer):
                 f"shape {np.shape(X)}",
                 "Pass one picture as picture[None].",
             )
-        if len(X) == 0:
-            raise InputError("X", "hold at least one picture", "none", "Pass a list of arrays.")
         return self._each(X, lambda picture: find_ink(picture, polarity=self.polarity, size=self.size))
 
 
@@ -154,8 +154,6 @@ class PaperRemover(_PictureTransformer):
         if np.ndim(X) < 3 if hasattr(X, "ndim") else not isinstance(X, Sequence):
             shape = f"shape {np.shape(X)}" if hasattr(X, "ndim") else type(X).__name__
             raise InputError("X", "be a batch of pictures", shape, "Pass one picture as [picture].")
-        if len(X) == 0:
-            raise InputError("X", "hold at least one picture", "none", "Pass a list of arrays.")
         return _stacked(self._each(X, self._ink_of))
 
     def _ink_of(self, picture: Any) -> Array:

@@ -18,24 +18,8 @@ from .pixels import geometry, shadow_start
 from .portable import first_flat, row_moments, shift_and_scale
 from .steps import step_distances
 
-__all__ = [
-    "back_project",
-    "first_flat",
-    "linear_quantiles",
-    "projected_points",
-    "projected_quantiles",
-    "pull",
-    "resample",
-    "row_moments",
-    "settle",
-    "shadow_extremes",
-    "shadow_quantiles",
-    "shift_and_scale",
-    "step_distances",
-    "step_quantiles",
-    "strip_sums",
-]
-
+# What needs no twin here.
+__all__ = ["first_flat", "pull", "resample", "row_moments", "settle", "shift_and_scale", "step_distances"]
 
 BLOCK = 2**14  # shares at a time, which stay in the cache: measured on full images
 

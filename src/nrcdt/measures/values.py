@@ -24,6 +24,11 @@ def positive_integer(value: Any, name: Where | str, advice: str) -> int:
     return int(value)
 
 
+def is_number(value: Any) -> bool:
+    """Tell a real number from truth values, text and arrays."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 def float_type(dtype: Any) -> Any:
     """Return the type of floats that values of some type become: float32 stays, in the byte order of this machine."""
     native = dtype.newbyteorder("=")

@@ -77,11 +77,8 @@ def run_outcome(cells: list[Cell]) -> str:
 
 def _by_the_median(deciding: list[Cell]) -> str:
     """Say how many clusterings hold by the median of the runs; nothing where nothing was clustered."""
-    clusterings = [cell for cell in deciding if cell.low is not None]
-    n_held = sum(map(holds_by_median, clusterings))
-    return (
-        f" Of {len(clusterings)} k-means cells, {n_held} would hold by the median of our runs." if clusterings else ""
-    )
+    held = [holds_by_median(cell) for cell in deciding if cell.low is not None]
+    return f" Of {len(held)} k-means cells, {sum(held)} would hold by the median of our runs." if held else ""
 
 
 def verdict_counts(cells: list[Cell]) -> dict[str, int]:

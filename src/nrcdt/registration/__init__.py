@@ -97,7 +97,8 @@ def register(
             "space", "be 'image' or 'euclidean'", f"a {type(space).__name__}", "Many images go to register_all."
         )
     if space == "image":
-        _warn_of_paper(a=a, b=b)
+        warn_of_paper([a], ["a"])
+        warn_of_paper([b], ["b"])
         return _register_images(_prepared(a, "a", search), _prepared(b, "b", search), search)
     if space == "euclidean":
         return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
@@ -135,7 +136,8 @@ def register_all(
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
     others = list(images)
-    _warn_of_paper(a=a, **{f"images[{n}]": image for n, image in enumerate(others)})
+    warn_of_paper([a], ["a"])
+    warn_of_paper(others, [f"images[{n}]" for n in range(len(others))])
     one = _prepared(a, "a", search)
 
     def match(n: int) -> Registration:
@@ -193,7 +195,7 @@ def prepare_image(image: Any, *, n_directions: int = 64, n_quantiles: int = 64, 
     >>> register(prepare_image(a), prepare_image(b)).overlap == register(a, b).overlap
     True
     """
-    _warn_of_paper(image=image)
+    warn_of_paper([image], ["image"])
     return _prepared(image, "image", _search(n_directions, n_quantiles, None, True, refine))
 
 
@@ -213,12 +215,6 @@ def _prepared(image: Any, name: str, search: _Search) -> PreparedImage:
     versions = [image, without_outliers(image)] if search.refine else [image]
     spectra = [whitened_spectrum(version, plan) for version in versions]
     return PreparedImage(image, start, shape, spectra, ink_field(image) if search.refine else None, settings)
-
-
-def _warn_of_paper(**images: Any) -> None:
-    """Warn of images, by their names, whose paper is not zero; those that are prepared have been looked at."""
-    for name, image in images.items():
-        warn_of_paper([image], [name])
 
 
 def _no_points(image: Any, name: str) -> Array:

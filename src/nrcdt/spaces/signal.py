@@ -12,16 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..directions import sphere
 from ..measures import Points
 from ..slices import StripDensity
 
 GROUPS: dict[str | None, str] = {"center": "shifts and reflections", None: "the reflection about the origin"}
-
-
-def directions(n: int, d: int) -> Array:
-    """Return the two directions of the line, of shape (2, 1)."""
-    return sphere(n, 1)
 
 
 def densities(signals: Points, directions: Array, n_radii: Any, mirrored: bool) -> StripDensity:
