@@ -136,6 +136,17 @@ def test_tables_and_batches_are_not_warned_about(rng, shape):
     assert len(NRCDT(**SMALL).fit_transform(sparse)) == shape[0]
 
 
+@pytest.mark.parametrize("fit", ["fit", "fit_transform"])
+def test_where_fit_fails_nothing_is_half_fitted(rng, fit):
+    """An old plan for the plane would take clouds in space for what they are not."""
+    model = NRCDT("euclidean", **SMALL).fit(rng.random((3, 20, 2)))
+    with pytest.raises(ValueError, match="n_directions must be"):
+        getattr(model.set_params(n_directions=-1), fit)(rng.random((3, 20, 3)))
+    for X in (rng.random((3, 20, 2)), rng.random((3, 20, 3))):
+        with pytest.raises(NotFittedError):
+            model.transform(X)
+
+
 def test_names_and_output(rng):
     images = rng.random((3, 5, 5))
     model = NRCDT(aggregate=["max", "tv", (np.abs, np.median)], **SMALL).fit(images)

@@ -35,13 +35,17 @@ class PaperWarning(UserWarning):
     """Images carry mass where paper should be."""
 
 
-def warn_of_paper(images: Sequence[Any] | Array, names: Sequence[str] | None = None) -> None:
+REMEDY = "put nrcdt.ink.PaperRemover() in front"
+
+
+def warn_of_paper(images: Sequence[Any] | Array, names: Sequence[str] | None = None, remedy: str = REMEDY) -> None:
     """Warn, once, of images that carry mass in their corners, or evenly in most of their pixels.
 
     Parameters
     ----------
     images : array of shape (n, height, width), or list; what is no image of numbers is passed over
     names : what the images are called; left out, samples of X
+    remedy : what to do, after "to subtract paper and turn dark ink bright"
 
     Examples
     --------
@@ -62,9 +66,9 @@ def warn_of_paper(images: Sequence[Any] | Array, names: Sequence[str] | None = N
     which = ", ".join(calls[:NAMED]) + f" and {len(calls) - NAMED} more" * (len(calls) > NAMED)
     some = "" if names else f" of {len(images)} image{'s' * (len(images) > 1)}"
     message = (
-        f"{which}{some} should have paper of exactly 0; got {found[0][1]} {calls[0]}. All grey is mass, so that "
-        "features describe the sheet. Put nrcdt.ink.PaperRemover() in front, which subtracts paper and turns dark ink "
-        "bright; where grey is meant, ignore nrcdt.measures.PaperWarning."
+        f"{which}{some} should have paper of exactly 0; got {found[0][1]} {calls[0]}. All grey is mass, so that it is "
+        f"the sheet that counts. To subtract paper and turn dark ink bright, {remedy}, with 'photograph' where light "
+        "is uneven; where grey is meant, ignore nrcdt.measures.PaperWarning."
     )
     warn(message, category=PaperWarning)
 

@@ -218,7 +218,8 @@ def _prepared(image: Any, name: str, search: _Search) -> PreparedImage:
 def _warn_of_paper(**images: Any) -> None:
     """Warn of images, by their names, whose paper is not zero; those that are prepared have been looked at."""
     for name, image in images.items():
-        warn_of_paper([image], [name])
+        seen = isinstance(image, (np.ndarray, PreparedImage, tuple))  # what else may be an image is a list of its rows
+        warn_of_paper([image if seen else as_floats(image, name)], [name], "pass what nrcdt.ink.remove_paper returns")
 
 
 def _no_points(image: Any, name: str) -> Array:
