@@ -49,6 +49,8 @@ VEILED = {
     "veil of 30 %": 0.7 * COPIES + 0.3,
     "noisy veil": np.clip(0.98 * COPIES + 0.02 + noise(0.01), 0, 1),
     "noise, clipped": np.clip(COPIES + noise(0.02), 0, 1),
+    "noise, clipped, in eight bits": np.rint(255 * np.clip(COPIES + noise(0.006), 0, 1)).astype(np.uint8),
+    "bright corners": COPIES + 0.1 * np.clip(np.hypot(SLOPE[:, np.newaxis] - 0.5, SLOPE - 0.5) - 0.45, 0, None),
     "sloping veil": 0.95 * COPIES + 0.05 * SLOPE,
     "inverted": 1 - COPIES,
     "scan": np.rint(220 - 150 * COPIES).astype(np.uint8),
@@ -90,6 +92,10 @@ def clean():
     yield "academic", academic(3).samples
     yield "polygon", polygon(1).samples
     yield "digits", load_digits().images
+    larger = [
+        Image.fromarray(np.uint8(15 * one)).resize((28, 28), Image.BILINEAR) for one in load_digits().images[1000:1300]
+    ]
+    yield "digits, made larger", np.stack(larger)
     y, x = np.mgrid[-1:1:64j, -1:1:64j]
     yield "discs", [(np.hypot(x, y) < radius) * 1.0 for radius in (0.2, 0.6, 1.0)]
     yield "bells", [np.exp(-(x**2 + y**2) / 2 / width**2) for width in (0.1, 0.2, 0.3)]

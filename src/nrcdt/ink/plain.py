@@ -10,7 +10,7 @@ from scipy.ndimage import label
 from ..arrays import Array
 from ..errors import InputError
 from ..measures import check_finite
-from ..measures.paper import CARRIES, SMALLEST_SIDE, corners_of, mass_on_paper
+from ..measures.paper import CARRIES, SMALLEST_SIDE, corners_of, covers_sheet, mass_on_paper
 from .find import NoInkError, find_ink
 from .grey import grey_levels
 from .paper import NORMAL, estimate_levels
@@ -130,7 +130,8 @@ def _without_noise(deviation: Array) -> Array:
     ink = np.maximum(deviation, 0)
     level = estimate_levels(ink).level
     noise = 0.0
-    if np.count_nonzero(deviation == 0) * 2 <= deviation.size:
+    clipped = min(ink.shape) >= SMALLEST_SIDE and covers_sheet((ink > 0) & (ink <= FAINT * level))
+    if clipped or np.count_nonzero(deviation == 0) * 2 <= deviation.size:
         faint = deviation[np.abs(deviation) <= FAINT * level]
         below, above = np.quantile(faint, DEVIATION) if faint.size else (0.0, 0.0)
         noise = max(-below, above, ROUNDING * level)
