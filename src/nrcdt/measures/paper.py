@@ -23,7 +23,7 @@ FAINT = 0.25  # of the brightest pixel: what is darker is a veil, or the rim of 
 # Of the pixels in the corners, and of all. Noise around zero, clipped, leaves a half of both; solid letters cut to
 # their ink have corners full of ink, which is not faint, and blurred ones faint rims of a quarter of the canvas.
 VEILED = 0.4
-# Of all pixels and of those in each corner: of noise of a grey level or two, clipped at zero and rounded, 0.23 and more.
+# Of all pixels and of those in each corner: of noise of a grey level or two, clipped at zero and rounded, 0.23 or more.
 # Of drawings cut to their ink an eighth of all may be; of digits made larger more, but there 0.16 of the pixels differ
 # from the next one, in noise 0.4.
 SPECKLED = 0.2
