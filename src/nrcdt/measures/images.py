@@ -188,9 +188,8 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Array
     if not (isinstance(X, np.ndarray) and X.ndim == 3 and X.size and X.dtype.kind in "biuf") or np.ma.isMA(X):
         samples = samples_of(X, "images of shape (height, width)")
         images = [_check_compact(image, Where("X", i)) for i, image in enumerate(samples)]
-        narrow = [image.shape for image in images if looks_like_points(image.shape)]
-        if narrow and max(image.shape[1] for image in images) <= NARROW:  # some clouds may hold only a few points
-            _warn_of_points(f"holds arrays as narrow as {narrow[0]}, read as images.")
+        if images[0].shape[1] <= NARROW:
+            _warn_of_narrow(images)
         warn_of_paper(images)
         return images
     stack = _check_stack(X if _is_compact(X) else as_floats(X, "X"))
@@ -198,6 +197,13 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Array
         _warn_of_points(f"has shape {stack.shape} and is read as {len(stack)} images of shape {stack.shape[1:]}.")
     warn_of_paper(stack)
     return stack
+
+
+def _warn_of_narrow(images: list[Array]) -> None:
+    """Warn of images that may be clouds, some of only a few points."""
+    clouds = [image.shape for image in images if looks_like_points(image.shape)]
+    if clouds and max(image.shape[1] for image in images) <= NARROW:
+        _warn_of_points(f"holds arrays as narrow as {clouds[0]}, read as images.")
 
 
 def _warn_of_points(reading: str) -> None:
