@@ -23,7 +23,7 @@ from nrcdt.cli import app
 from nrcdt.datasets import academic, bars, distorted, elastic, photograph, polygon, salt, sticks, watermarks
 from nrcdt.distances import aligned
 from nrcdt.files import read_image
-from nrcdt.ink import InkFinder, PaperRemover, find_ink, remove_paper
+from nrcdt.ink import InkFinder, NoInkError, PaperRemover, find_ink, remove_paper
 from nrcdt.measures import PaperWarning, check_images
 from nrcdt.measures.paper import mass_on_paper, warn_of_paper
 
@@ -49,6 +49,8 @@ VEILED = {
     "veil of 30 %": 0.7 * COPIES + 0.3,
     "noisy veil": np.clip(0.98 * COPIES + 0.02 + noise(0.01), 0, 1),
     "noise, clipped": np.clip(COPIES + noise(0.02), 0, 1),
+    "noise, clipped, in eight bits": np.rint(255 * np.clip(COPIES + noise(0.006), 0, 1)).astype(np.uint8),
+    "bright corners": COPIES + 0.1 * np.clip(np.hypot(SLOPE[:, np.newaxis] - 0.5, SLOPE - 0.5) - 0.45, 0, None),
     "sloping veil": 0.95 * COPIES + 0.05 * SLOPE,
     "inverted": 1 - COPIES,
     "scan": np.rint(220 - 150 * COPIES).astype(np.uint8),
@@ -90,6 +92,10 @@ def clean():
     yield "academic", academic(3).samples
     yield "polygon", polygon(1).samples
     yield "digits", load_digits().images
+    larger = [
+        Image.fromarray(np.uint8(15 * one)).resize((28, 28), Image.BILINEAR) for one in load_digits().images[1000:1300]
+    ]
+    yield "digits, made larger", np.stack(larger)
     y, x = np.mgrid[-1:1:64j, -1:1:64j]
     yield "discs", [(np.hypot(x, y) < radius) * 1.0 for radius in (0.2, 0.6, 1.0)]
     yield "bells", [np.exp(-(x**2 + y**2) / 2 / width**2) for width in (0.1, 0.2, 0.3)]
@@ -279,6 +285,9 @@ def test_it_is_a_transformer():
             [np.eye(9), np.ones((9, 9, 2))],
             r"X\[1\]: picture must be a grey .* got shape \(9, 9, 2\)\. Pass one",
         ),
+        ([np.eye(9)[..., np.newaxis]], r"got shape \(9, 9, 1\)\. Drop its axis of length one\."),
+        (np.ones((30, 40, 3)), r"X must be a batch of pictures; got shape \(30, 40, 3\)\. Pass one picture as \["),
+        (np.ones((30, 40, 4)), r"got shape \(30, 40, 4\)\. Pass one picture as \[picture\]"),
         ([np.ones((0, 9))], r"X\[0\]: picture must be a grey picture .* got shape \(0, 9\)"),
         ([np.eye(9), [["a"]]], r"X\[1\]: picture must hold real numbers"),
     ],
@@ -286,6 +295,15 @@ def test_it_is_a_transformer():
 def test_errors_name_the_picture(X, message):
     with pytest.raises(ValueError, match=message):
         PaperRemover().transform(X)
+
+
+def test_errors_name_what_can_be_done_with_a_word():
+    with pytest.raises(
+        NoInkError, match=r"nothing stands out\. Cut the picture to the motif, or choose another ink\.$"
+    ):
+        remove_paper(np.ones((20, 20)), "photograph")
+    with pytest.raises(ValueError, match="picture must be finite; got NaN"):
+        remove_paper(np.full((20, 20), np.nan), "none")
 
 
 def test_unknown_words_list_the_choices():

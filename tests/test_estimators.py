@@ -130,10 +130,21 @@ def test_a_bare_picture_is_warned_about(rng, shape):
 
 
 @pytest.mark.filterwarnings("error::UserWarning")
-@pytest.mark.parametrize("shape", [(40, 64), (31, 36), (60, 289), (40, 50, 5), (31, 11, 3), (1, 40, 40)])
+@pytest.mark.parametrize("shape", [(40, 64), (31, 36), (60, 289), (40, 50, 5), (31, 11, 4), (1, 40, 40)])
 def test_tables_and_batches_are_not_warned_about(rng, shape):
     sparse = rng.random(shape) * (rng.random(shape) < 0.2)  # or the paper would be named
     assert len(NRCDT(**SMALL).fit_transform(sparse)) == shape[0]
+
+
+@pytest.mark.parametrize("fit", ["fit", "fit_transform"])
+def test_where_fit_fails_nothing_is_half_fitted(rng, fit):
+    """An old plan for the plane would take clouds in space for what they are not."""
+    model = NRCDT("euclidean", **SMALL).fit(rng.random((3, 20, 2)))
+    with pytest.raises(ValueError, match="n_directions must be"):
+        getattr(model.set_params(n_directions=-1), fit)(rng.random((3, 20, 3)))
+    for X in (rng.random((3, 20, 2)), rng.random((3, 20, 3))):
+        with pytest.raises(NotFittedError):
+            model.transform(X)
 
 
 def test_names_and_output(rng):

@@ -105,6 +105,7 @@ def test_rows():
             r"15\). Give \(height, width\), or \(1, -1\) for lines of pixels; a single image goes",
         ),
         ((60, 41), r"a single image goes as X\[numpy.newaxis\]"),
+        ((64, 48), r"X of shape \(64, 48\)\. Give \(height"),  # no colour picture is of 4 x 4 pixels
         ((50, 2), r"no square; got None for X of shape \(50, 2\). If X is a cloud .* \[X\] with space='euclidean'"),
         ((50, 3), r"If X is a cloud of points, pass \[X\] with space='euclidean'"),
     ],
@@ -143,7 +144,12 @@ def test_points_are_no_images(d, form):
 def test_what_might_be_points_or_a_picture_in_colour():
     (message,) = readings(check_images, [clouds(90, 2), clouds(50, 3)])
     assert message.startswith("X holds arrays as narrow as (90, 2), read as images. If")
-    for X in (clouds(5, 7, 2), [clouds(90, 2), clouds(5, 5)], clouds(5, 40, 11)):
+    (message,) = readings(check_images, [clouds(3, 2), clouds(90, 2), clouds(1, 2)])  # few points among many
+    assert message.startswith("X holds arrays as narrow as (90, 2), read as images. If")
+    for few in (clouds(5, 7, 2), clouds(5, 4, 3)):  # no picture is two or three pixels wide
+        (message,) = readings(check_images, few)
+        assert "for points say space='euclidean'" in message
+    for X in ([clouds(90, 2), clouds(5, 5)], clouds(5, 40, 11), clouds(5, 3, 3), clouds(5, 2, 3), clouds(5, 15, 4)):
         assert readings(check_images, X) == []
     with pytest.raises(InputError, match=r"absolute values; for points say space='euclidean'\.$"):
         check_images(clouds(5, 100, 8, sign=-1))
@@ -156,11 +162,11 @@ def test_what_might_be_points_or_a_picture_in_colour():
     assert "if it is a cloud of points, the same with space='euclidean'" in message
 
 
-@pytest.mark.parametrize("d", [2, 3, 4, 9])
+@pytest.mark.parametrize("d", [2, 3, 4, 9, 25])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_two_clouds_as_other_libraries_take_them(d, sign):
-    x, y = clouds(50, d, sign=sign), clouds(60, d, sign=sign)
-    if sign == 1 and d in (4, 9):
+    x, y = clouds(4 * d + 14, d, sign=sign), clouds(4 * d + 24, d, sign=sign)
+    if sign == 1 and d in (4, 9, 25):
         (message,) = readings(sliced_wasserstein, x, y)
         assert "if it is a cloud of points, the same with space='euclidean'" in message
     else:

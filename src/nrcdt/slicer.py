@@ -69,7 +69,11 @@ class Slicer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return rows.reshape(-1, *shape)
 
     def _fit_plan(self, X: Any, aggregate: Any = NOTHING) -> Measures:
-        """Check measures and resolve the settings into `plan_`, which decides from now on; an iterator is read once."""
+        """Check measures and resolve the settings into `plan_`, which decides from now on; an iterator is read once.
+
+        Where that fails the estimator is left unfitted: an old plan does not go with what is known of new measures.
+        """
+        self.__dict__.pop("plan_", None)
         space = find_space(self.space)
         thread_count(self.n_jobs, 1)
         measures = self._measures(list(X) if isinstance(X, Iterator) else X, space, reset=True)

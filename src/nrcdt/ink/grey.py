@@ -39,7 +39,7 @@ def grey_levels(picture: Any, name: str) -> Array:
         name,
         "be a grey picture (height, width), or in colour (height, width, 3 or 4)",
         f"shape {array.shape}",
-        "Pass one array per picture.",
+        "Drop its axis of length one." if 1 in array.shape[2:] else "Pass one array per picture.",
     )
 
 

@@ -10,8 +10,8 @@ from scipy.ndimage import label
 from ..arrays import Array
 from ..errors import InputError
 from ..measures import check_finite
-from ..measures.paper import CARRIES, SMALLEST_SIDE, corners_of, mass_on_paper
-from .find import find_ink
+from ..measures.paper import CARRIES, SMALLEST_SIDE, corners_of, covers_sheet, mass_on_paper
+from .find import NoInkError, find_ink
 from .grey import grey_levels
 from .paper import NORMAL, estimate_levels
 
@@ -64,10 +64,10 @@ def remove_paper(picture: Any, ink: str = "auto") -> Array:
     check_way(ink, "ink")
     grey = grey_levels(picture, "picture")
     if ink == "photograph":
-        return find_ink(grey).image
+        return _found(grey)
+    low, high = check_finite(grey, "picture")
     if ink == "none":
         return grey
-    low, high = check_finite(grey, "picture")
     sides = ("light", "dark") if ink == "auto" else (ink,)
     for side in sides:
         bright = grey - low if side == "light" else high - grey
@@ -83,6 +83,15 @@ def check_way(ink: str, name: str) -> None:
     """Refuse what is no way to ink."""
     if ink not in WAYS:
         raise InputError(name, f"be one of {', '.join(WAYS)}", repr(ink))
+
+
+def _found(grey: Array) -> Array:
+    """Find ink with the settings of `find_ink`, which nobody can change here."""
+    try:
+        return find_ink(grey).image
+    except NoInkError as error:
+        remedy = "Cut the picture to the motif, or choose another ink."
+        raise NoInkError(error.where, error.rule, error.got, remedy) from None
 
 
 def _mostly_ink(bright: Array, *, blank_corners: bool) -> bool:
@@ -121,7 +130,8 @@ def _without_noise(deviation: Array) -> Array:
     ink = np.maximum(deviation, 0)
     level = estimate_levels(ink).level
     noise = 0.0
-    if np.count_nonzero(deviation == 0) * 2 <= deviation.size:
+    clipped = min(ink.shape) >= SMALLEST_SIDE and covers_sheet((ink > 0) & (ink <= FAINT * level))
+    if clipped or np.count_nonzero(deviation == 0) * 2 <= deviation.size:
         faint = deviation[np.abs(deviation) <= FAINT * level]
         below, above = np.quantile(faint, DEVIATION) if faint.size else (0.0, 0.0)
         noise = max(-below, above, ROUNDING * level)

@@ -151,7 +151,7 @@ class PaperRemover(_PictureTransformer):
         array of shape (n, height, width) if the images have one shape, else a list
         """
         check_way(self.ink, "ink")
-        if np.ndim(X) < 3 if hasattr(X, "ndim") else not isinstance(X, Sequence):
+        if np.ndim(X) < 3 or _is_one_in_colour(X) if hasattr(X, "ndim") else not isinstance(X, Sequence):
             shape = f"shape {np.shape(X)}" if hasattr(X, "ndim") else type(X).__name__
             raise InputError("X", "be a batch of pictures", shape, "Pass one picture as [picture].")
         return _stacked(self._each(X, self._ink_of))
@@ -161,6 +161,11 @@ class PaperRemover(_PictureTransformer):
         if not image.any():
             raise NoInkError("picture", "show ink", f"none with ink={self.ink!r}", "Choose another ink, or drop it.")
         return image
+
+
+def _is_one_in_colour(X: Array) -> bool:
+    """Tell a single picture in colour from grey ones, which would be three or four pixels wide."""
+    return X.ndim == 3 and X.shape[2] in (3, 4) and X.shape[1] > X.shape[2]
 
 
 def _stacked(images: list[Array]) -> Array | list[Array]:

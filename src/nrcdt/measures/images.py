@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, Where, warn
 from .paper import warn_of_paper
+from .points import PICTURE_WIDTH
 from .values import LARGEST, RANK_TOLERANCE, SMALLEST, as_floats, check_finite, float_type, is_rows, samples_of
 
 BARE_SIDE = 32  # pixels, from which on a table may be an image: few are smaller, and many tables are
@@ -76,14 +77,16 @@ def _without_sign(shape: tuple[int, int]) -> str:
 
 
 def looks_like_points(shape: tuple[int, ...]) -> bool:
-    """Tell whether an array has as few columns as points have coordinates, and many more rows.
+    """Tell whether an array has as few columns as points have coordinates, and more rows; of four columns, many more.
 
     Examples
     --------
     >>> looks_like_points((100, 2)), looks_like_points((28, 28))
     (True, False)
     """
-    return len(shape) == 2 and shape[1] <= NARROW and shape[0] >= 4 * shape[1]
+    if len(shape) != 2 or shape[1] > NARROW:
+        return False
+    return shape[0] > shape[1] if 1 < shape[1] <= COORDINATES else shape[0] >= 4 * shape[1]
 
 
 def _last(array: Array, axis: tuple[int, ...] | None = None) -> Any:
@@ -141,7 +144,7 @@ def _way_out(n_columns: int) -> str:
         return "If X is a cloud of points, pass [X] with space='euclidean'."
     colour = f"{n_columns} = 3 x {side} x {side} looks like colour: convert it to grey first. "
     others = "Give (height, width), or (1, -1) for lines of pixels; a single image goes as X[numpy.newaxis]."
-    return colour * (3 * side * side == n_columns) + others
+    return colour * (3 * side * side == n_columns and side >= BARE_SIDE) + others
 
 
 def _looks_like_one_sample(rows: Array, side: int) -> bool:
@@ -151,8 +154,8 @@ def _looks_like_one_sample(rows: Array, side: int) -> bool:
     wide, is an image where each row is like the one before, and what would be the next row of pixels in it is not.
     """
     n_rows, n_columns = rows.shape
-    if n_rows == n_columns or side <= NARROW:
-        return bool(n_rows > 1 and (n_rows == n_columns or n_rows >= 4 * n_columns))
+    if n_rows == n_columns or (side < PICTURE_WIDTH and n_rows >= 4 * n_columns):
+        return bool(n_rows > 1)
     low, high = sorted((n_rows, n_columns))
     if low < BARE_SIDE or high > 4 * low:
         return False
@@ -187,8 +190,8 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Array
     if not (isinstance(X, np.ndarray) and X.ndim == 3 and X.size and X.dtype.kind in "biuf") or np.ma.isMA(X):
         samples = samples_of(X, "images of shape (height, width)")
         images = [_check_compact(image, Where("X", i)) for i, image in enumerate(samples)]
-        if looks_like_points(images[0].shape) and all(looks_like_points(image.shape) for image in images):
-            _warn_of_points(f"holds arrays as narrow as {images[0].shape}, read as images.")
+        if images[0].shape[1] <= NARROW:
+            _warn_of_narrow(images)
         warn_of_paper(images)
         return images
     stack = _check_stack(X if _is_compact(X) else as_floats(X, "X"))
@@ -196,6 +199,13 @@ def batch_of_images(X: Any, image_shape: tuple[int, int] | None = None) -> Array
         _warn_of_points(f"has shape {stack.shape} and is read as {len(stack)} images of shape {stack.shape[1:]}.")
     warn_of_paper(stack)
     return stack
+
+
+def _warn_of_narrow(images: list[Array]) -> None:
+    """Warn of images that may be clouds, some of only a few points."""
+    clouds = [image.shape for image in images if looks_like_points(image.shape)]
+    if clouds and max(image.shape[1] for image in images) <= NARROW:
+        _warn_of_points(f"holds arrays as narrow as {clouds[0]}, read as images.")
 
 
 def _warn_of_points(reading: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -97,8 +97,8 @@ def register(
             "space", "be 'image' or 'euclidean'", f"a {type(space).__name__}", "Many images go to register_all."
         )
     if space == "image":
-        warn_of_paper([a], ["a"])
-        warn_of_paper([b], ["b"])
+        _warn_of_paper([a], ["a"])
+        _warn_of_paper([b], ["b"])
         return _register_images(_prepared(a, "a", search), _prepared(b, "b", search), search)
     if space == "euclidean":
         return _register_clouds(_check_cloud(a, "a"), _check_cloud(b, "b"), search)
@@ -136,8 +136,8 @@ def register_all(
     """
     search = _search(n_directions, n_quantiles, max_rotation, reflection, refine)
     others = list(images)
-    warn_of_paper([a], ["a"])
-    warn_of_paper(others, [f"images[{n}]" for n in range(len(others))])
+    _warn_of_paper([a], ["a"])
+    _warn_of_paper(others, [f"images[{n}]" for n in range(len(others))])
     one = _prepared(a, "a", search)
 
     def match(n: int) -> Registration:
@@ -195,7 +195,7 @@ def prepare_image(image: Any, *, n_directions: int = 64, n_quantiles: int = 64, 
     >>> register(prepare_image(a), prepare_image(b)).overlap == register(a, b).overlap
     True
     """
-    warn_of_paper([image], ["image"])
+    _warn_of_paper([image], ["image"])
     return _prepared(image, "image", _search(n_directions, n_quantiles, None, True, refine))
 
 
@@ -215,6 +215,13 @@ def _prepared(image: Any, name: str, search: _Search) -> PreparedImage:
     versions = [image, without_outliers(image)] if search.refine else [image]
     spectra = [whitened_spectrum(version, plan) for version in versions]
     return PreparedImage(image, start, shape, spectra, ink_field(image) if search.refine else None, settings)
+
+
+def _warn_of_paper(images: Sequence[Any], names: Sequence[str]) -> None:
+    """Warn of images whose paper is not zero; those that are prepared have been looked at."""
+    seen = (np.ndarray, PreparedImage, tuple)  # what else may be an image is a list of its rows
+    given = [one if isinstance(one, seen) else as_floats(one, name) for one, name in zip(images, names, strict=True)]
+    warn_of_paper(given, names, "pass what nrcdt.ink.remove_paper returns")
 
 
 def _no_points(image: Any, name: str) -> Array:
