@@ -419,6 +419,30 @@ def test_thin_strips_certify_pictures_that_wide_ones_cannot():
 # What is refused
 
 
+def test_single_points_have_radii():
+    """Slices without width tell no scale; that of the templates serves."""
+    points = [np.array([[0.0, 0.0]]), np.array([[3e-9, 1e-9]])]
+    for how, expected in ((None, [1.5e-9, 1.5e-9]), ("center", [0, 0])):
+        model = NRCDT("euclidean", n_directions=8, n_quantiles=4, normalize=how).fit(points)
+        np.testing.assert_allclose(certified_radius(model, points, list("ab"), points), expected, rtol=1e-6)
+        model = NRCDT("euclidean", n_directions=8, n_quantiles=4, normalize=how, aggregate=["max", "std"]).fit(points)
+        np.testing.assert_allclose(certified_radius(model, points[:1], ["a"], points), np.inf)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_single_rotation_moves_and_stays_within_its_bound(rng):
+    """Its slices are points without width, but seen from all sides they have a common spread."""
+    turns = Rotation.random(2, random_state=0)
+    X = [one.as_quat(scalar_first=True)[np.newaxis] for one in turns]
+    model = NRCDT("rotation", n_directions=16, n_quantiles=4, normalize="global", aggregate=["max", "std"]).fit(X)
+    lower, upper = feature_bounds(model, X, 0.01)
+    assert (upper - lower < 1).all()
+    moved = [Rotation.from_rotvec(0.01 * unit(rng, 3)) * turns[0] for _ in range(50)]
+    moved = [one.as_quat(scalar_first=True)[np.newaxis] for one in moved]
+    assert max(violation(model, X[:1], [one], 0.01) for one in moved) < 1e-9
+    assert (certified_radius(model, X, [0, 1], X) > 0).all()
+
+
 def own_phi(points, directions):
     return directions @ points.T
 
@@ -447,6 +471,42 @@ def test_what_is_refused(rng):
         model = NRCDT(**({"space": "euclidean", "trim": 0.1} | SMALL | settings)).fit([cloud])
         with pytest.raises(ValueError, match=r"contamination must be 0 where slices follow the mean and the spread"):
             feature_bounds(model, [cloud], 0, contamination=0.01)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("frame", ["fixed", "whitened"])
+def test_flat_samples_are_named(frame, rng):
+    clouds = [cloud_of(rng, 30), cloud_of(rng, 30), np.ones((5, 2))]
+    model = NRCDT("euclidean", frame=frame, **SMALL).fit(clouds[:2])
+    rule = "span all 2 dimensions" if frame == "whitened" else "have spread in every slice"
+    for call in (feature_bounds, lambda model, X, eps: certified_radius(model, clouds[:2], [0, 1], X)):
+        with pytest.raises(ValueError, match=rf"X\[2\] must {rule}"):
+            call(model, clouds, 0.1)
+    with pytest.raises(ValueError, match=rf"templates\[2\] must {rule}"):
+        certified_radius(model, clouds, [0, 1, 2], clouds[:2])
+
+
+def test_samples_on_which_phi_fails_are_named(rng):
+    def phi(points, directions):
+        if len(points) == 7:
+            raise RuntimeError("seven")
+        return directions @ points.T
+
+    model = NRCDT((phi, np.eye(2)), n_quantiles=12).fit([cloud_of(rng, 30)])
+    with pytest.raises(RuntimeError, match="seven") as caught:
+        feature_bounds(model, [cloud_of(rng, 30), cloud_of(rng, 7)], 0.1, lipschitz=1)
+    assert caught.value.__notes__ == ["This happened to sample 1."]
+
+
+def test_specks_on_the_sphere(rng):
+    """Slices of the sphere stay where they are, seen from above too."""
+    points = unit(rng, 100, 3)
+    for space in ("sphere_vertical", "sphere_parallel"):
+        model = NRCDT(space, trim=0.2, **SMALL).fit([points])
+        for _ in range(10):
+            specked = points.copy()
+            specked[rng.choice(100, 10, replace=False)] = unit(rng, 3)
+            assert violation(model, [points], [specked], 0.0, contamination=0.1) < 1e-9
 
 
 def test_what_nobody_can_tell_is_refused(rng):

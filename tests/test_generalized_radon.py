@@ -29,7 +29,7 @@ def bare(sample):
 def test_transform_and_back_projection_are_adjoint(name):
     space, X = BATCHES[name]
     transform = GeneralizedRadon(space, n_directions=12)
-    travels = find_space(space).place is not None
+    travels = find_space(space).travels
     for sample, measure, sliced in zip(X, find_space(space).check(X), transform.transform(X), strict=True):
         weights = np.ones(len(measure.points)) if measure.weights is None else measure.weights
         points = (sample > 0).astype(float) if name == "manifold" else bare(sample)
@@ -139,6 +139,8 @@ def test_directions_that_travel_want_the_measure():
         transform.back_projection(g, X[0])
     with pytest.raises(InputError, match="seen_from must be a cloud"):
         transform.back_projection(g, X[0], seen_from=X[0][0])
+    with pytest.raises(InputError, match=r"seen_from must lie in the space of the points; got 3 coordinates for"):
+        transform.back_projection(g, X[0], seen_from=np.ones((4, 3)))
     sliced, other = transform.transform(X[:2])
     assert np.abs(sliced.directions - other.directions).max() > 0.01
 

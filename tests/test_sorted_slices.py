@@ -134,6 +134,13 @@ def test_a_point_far_away_counts_however_light(rng):
         assert sliced_wasserstein([x], [y], "euclidean")[0, 0] == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize(("share", "expected"), [(2.0**-40, 2.0**-20), (2.0**-48, 0)])
+def test_what_is_lighter_than_rounding_may_not_be_seen(share, expected):
+    pair = np.array([[0.0], [1.0]])
+    found = sliced_wasserstein([(pair, [1, share])], [(pair, [1, 2 * share])], "euclidean")
+    assert found[0, 0] == pytest.approx(expected, rel=1e-3)
+
+
 def test_levels_that_only_rounding_tells_apart():
     """Here one step is counted back, and must not leave less than nothing."""
     a, b = (np.array([[-1.0], [5.0]]), [1e-15, 1]), (np.array([[-1.0], [0.0], [5.0]]), [5e-16, 4e-16, 1])

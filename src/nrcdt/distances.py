@@ -79,6 +79,9 @@ def sliced_wasserstein(
 
     Notes
     -----
+    Exact distances are so up to rounding: levels that differ by less than 2^-46 of the mass count as one, and points
+    lighter than that may not be seen, however far away they are.
+
     Beyond the table, exact distances take 8 bytes (float32: 4) per point and direction, with weights 8 more: for as
     many directions at a time as fit into 64 MB, at least one, and with ``normalize="global"`` for all of them. Sampled
     ones hold ``8 * n_directions * n_quantiles`` bytes for every measure, half a megabyte by default.

@@ -172,6 +172,8 @@ class GeneralizedRadon:
         """Take points and directions to where a measure sees them: beside its own points, as points without mass."""
         if self.space.place is None:
             return cloud, directions
+        if not self.space.travels:
+            return self.space.place(cloud, directions)
         if seen_from is None:
             rule = f"be the measure that was transformed, in the {self.space.name} space"
             raise InputError("seen_from", rule, "None", "There the directions travel with the measure.")
@@ -179,6 +181,9 @@ class GeneralizedRadon:
             [(points, weights)] = self.space.check([seen_from])[:]
         except LocatedError as error:
             raise error.about(argument="seen_from", sample=None) from error
+        if points.shape[1] != cloud.points.shape[1]:
+            got = f"{points.shape[1]} coordinates for points with {cloud.points.shape[1]}"
+            raise InputError("seen_from", "lie in the space of the points", got, "Pass the measure with these points.")
         masses = np.ones(len(points)) if weights is None else weights
         together = Cloud(np.concatenate([points, cloud.points]), np.pad(masses, (0, len(cloud.points))))
         placed, directions = self.space.place(together, directions)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError
+from ..errors import InputError, LocatedError, note_sample, samples_called
 from ..estimators import NRCDT
 from ..measures.values import is_number
 from ..plan import Plan
@@ -59,8 +59,14 @@ def _moving(model: NRCDT, X: Any, contamination: Any, lipschitz: Any) -> Iterato
         lipschitz = _number(lipschitz, "lipschitz", "1 where no slice moves further than the points.")
     measures, plan = model._fitted(X), model.plan_
     scales = np.repeat(model.scales_, plan.block_sizes)
-    for measure in measures:
-        slices = {frame: moving_slices(plan, measure, frame, contamination, lipschitz) for frame in plan.frames}
+    for i, measure in enumerate(measures):
+        try:
+            slices = {frame: moving_slices(plan, measure, frame, contamination, lipschitz) for frame in plan.frames}
+        except LocatedError as error:
+            raise error if error.sample is None else error.about(sample=i) from error.__cause__
+        except Exception as error:
+            note_sample(error, i)
+            raise
         yield MovingSample(plan, slices, scales)
 
 
@@ -146,7 +152,8 @@ def certified_radius(
     """
     if not isinstance(metric, str) or metric not in METRICS:
         raise InputError("metric", f"be one of {', '.join(METRICS)}", repr(metric))
-    targets, names = np.asarray(model.transform(templates), np.float64), np.asarray(labels)
+    with samples_called("templates"):
+        targets, names = np.asarray(model.transform(templates), np.float64), np.asarray(labels)
     if names.shape != (len(targets),):
         rule = f"be one per template, {len(targets)}"
         raise InputError("labels", rule, f"shape {names.shape}", "Templates and labels go in pairs.")
@@ -166,7 +173,7 @@ def _radius(sample: MovingSample, targets: Array, names: Array, metric: str) -> 
         gaps = _gaps(sample.bounds(eps), own, others, metric)
         return bool((gaps < 0).any(axis=0).all())
 
-    low, high = 0.0, sample.size
+    low, high = 0.0, sample.size or float((np.abs(targets) * sample.scales).max())  # of points without width
     while certified(high):
         low, high = high, 2 * high
     for _ in range(HALVINGS):

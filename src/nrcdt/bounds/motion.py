@@ -93,7 +93,6 @@ def moving_slices(
     contamination : share of the mass that may go anywhere
     lipschitz : how far slices move per distance that mass moves; left out, what the space says
     """
-    motion = _whitened(plan, measure) if frame == "whitened" else _fixed(plan, measure, lipschitz)
     if contamination:
         _refuse_contamination(plan, frame, contamination)
     if plan.projects and plan.normalization:
@@ -105,6 +104,7 @@ def moving_slices(
     if contamination:
         low, high = (_raw_quantiles(plan, measure, frame, by) for by in (-contamination, contamination))
         jumps = np.maximum(high - raw, raw - low)
+    motion = _whitened(plan, measure) if frame == "whitened" else _fixed(plan, measure, lipschitz)
     return MovingSlices(plan, quantiles, _spreads(plan, raw, quantiles), jumps, motion)
 
 
@@ -120,6 +120,8 @@ def _spreads(plan: Plan, raw: Array, normalized: Array) -> Array:
     if plan.normalization in ("center", None):
         return np.ones(len(raw))
     lower, _, upper = landmarks(plan.levels.weights) if plan.normalization == "winsorize" else (0, 0, -1)
+    if plan.normalization == "global" and not plan.space.linear:  # slices have one shift too, and may be single points
+        return np.full(len(raw), np.ptp(raw) / np.ptp(normalized))
     before, after = (some[:, upper] - some[:, lower] for some in (raw, normalized))
     if plan.normalization == "global":  # one for all, as the widest slice tells best
         return np.full(len(raw), before.max() / after.max())
@@ -182,7 +184,7 @@ def _support(plan: Plan, measure: Any) -> tuple[Array, float]:
 
 
 def _refuse_contamination(plan: Plan, frame: str, contamination: float) -> None:
-    if frame == "whitened" or plan.space.place is not None:
+    if frame == "whitened" or plan.space.travels:
         raise InputError(
             "contamination",
             "be 0 where slices follow the mean and the spread of the measure",

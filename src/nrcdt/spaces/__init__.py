@@ -85,6 +85,7 @@ SPACES: dict[str, Space] = {
             directions=sets.sphere,
             group="rotations about the z axis, reflections that keep it",
             place=sphere.seen_from_above,
+            stays=True,
             unit_directions=True,
             lipschitz=1.0,
         ),

@@ -25,7 +25,8 @@ class Space:
     directions : makes n directions of that dimension
     group : the maps under which slices only change places, shift and scale
     phi : function of (points, directions) with values of shape (n_directions, n_points); left out, inner products
-    place : where directions travel with the measure, function of (cloud, directions) that returns what phi gets
+    place : function of (cloud, directions) that returns what phi gets, where that is something else
+    stays : whether `place` does the same to every measure; left out, directions travel with the measure
     densities : for images and signals, function of (batch, directions, n_radii, mirrored) that returns slices
     measure : what lives here: "points", "images", or "signals", of which a row of a table is one as it stands
     linear : whether measures lie in flat space and slices are inner products, so that a shift of the measure shifts
@@ -45,6 +46,7 @@ class Space:
     group: str
     phi: Phi | None = None
     place: Callable[[Cloud, Array], tuple[Cloud, Array]] | None = None
+    stays: bool = False
     densities: Callable[..., PixelDensity | StripDensity] | None = None
     measure: Literal["points", "images", "signals"] = "points"
     linear: bool = False
@@ -52,6 +54,11 @@ class Space:
     groups: Mapping[str | None, str] = field(default_factory=dict)
     random_map: Callable[[Any, np.random.Generator], Any] | None = None
     lipschitz: float | Callable[[Array], Array] | None = None
+
+    @property
+    def travels(self) -> bool:
+        """Whether slices follow the mean and the spread of the measure."""
+        return self.place is not None and not self.stays
 
     @property
     def slicing(self) -> tuple[Any, ...]:
