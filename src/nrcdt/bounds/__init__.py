@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, LocatedError, note_sample, samples_called
+from ..errors import InputError, LocatedError, samples_called
 from ..estimators import NRCDT
 from ..measures.values import is_number
 from ..plan import Plan
+from ..user_functions import note_sample
 from .aggregations import Interval, feature_interval
 from .motion import MovingSlices, moving_slices
 

@@ -205,7 +205,7 @@ def _warn_of_narrow(images: list[Array]) -> None:
     """Warn of images that may be clouds, some of only a few points."""
     clouds = [image.shape for image in images if looks_like_points(image.shape)]
     if clouds and max(image.shape[1] for image in images) <= NARROW:
-        _warn_of_points(f"holds arrays as narrow as {clouds[0]}, read as images.")
+        _warn_of_points(f"holds arrays as narrow as {max(clouds)}, read as images.")
 
 
 def _warn_of_points(reading: str) -> None:
