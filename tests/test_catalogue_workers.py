@@ -430,3 +430,41 @@ def test_mutated_pictures_do_no_harm():
     ends = fuzz(200, seed=1)
     assert ends["prepared"] > 20
     assert sum(ends.values()) - ends["prepared"] > 60
+
+
+WARM = """
+import io, sys
+import numpy as np
+from PIL import Image
+from nrcdt.catalogue import workers
+from nrcdt.catalogue.intake import Settings, prepare
+from nrcdt.datasets import photograph, watermarks
+from nrcdt.datasets.photographs import PHOTOGRAPHS
+
+def signatures():
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("nrcdt.kernels")]
+    found = [one for module in modules for one in vars(module).values() if hasattr(one, "signatures")]
+    return {(one.__name__, *one.signatures) for one in found}
+
+workers._warm_up()
+warm = signatures()
+drawing = watermarks(2, size=256)[0][1]
+large = np.kron(drawing, np.ones((5, 5)))
+sheets = [photograph(one[None], kind, random_state=3)[0] for one in (drawing, large) for kind in PHOTOGRAPHS]
+for sheet in [drawing, 1 - drawing, large, *sheets]:
+    file = io.BytesIO()
+    Image.fromarray(np.uint8(255 * sheet.clip(0, 1))).save(file, "JPEG")
+    for ink in (True, False):
+        try:
+            prepare(file.getvalue(), Settings(ink=ink))
+        except ValueError:  # no ink in it
+            pass
+print(sorted(signatures() - warm))
+"""
+
+
+@pytest.mark.slow
+def test_workers_have_every_kernel_before_they_may_write_no_files():
+    """A kernel that is compiled later would be kept in a file: the picture would be blamed for that."""
+    done = subprocess.run([sys.executable, "-c", WARM], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr

@@ -188,7 +188,7 @@ def _track_line(image: Array, line: Line) -> tuple[Array, Array]:
     straight = np.rint(middle[rows]).astype(int)
     columns = np.clip(straight + np.arange(-WANDER, WANDER + 1), 0, width - 1)
     strip = np.clip(gaussian_filter1d(image[rows, columns], 1.0, axis=1), 0, BRIGHTEST)
-    path = compiled("lines").track(gaussian_filter1d(strip, 2.0, axis=0), PRICE)
+    path = compiled("lines").track(gaussian_filter1d(strip, 2.0, axis=0).astype(np.float64), PRICE)
     return rows, straight + path[:, np.newaxis] - WANDER
 
 
@@ -209,7 +209,7 @@ def _inpaint(strip: Array, noise: float) -> Array:
     gain = 1 / (1 - np.minimum(line, HIDING))
     above = (inner - line) * gain
     above[above < np.maximum(FAINT, OUTSTANDING * noise * gain)] = 0
-    left, right = strip[:, :SIDE].mean(axis=1), strip[:, -SIDE:].mean(axis=1)
+    left, right = (side.mean(axis=1).astype(np.float64) for side in (strip[:, :SIDE], strip[:, -SIDE:]))
     joined = np.minimum(compiled("lines").bridged(left, right, inner.shape[1], STEEPEST, np.zeros(inner.shape)), inner)
     joined[joined < FAINT] = 0
     return np.asarray(np.maximum(joined, above).clip(None, 1))
