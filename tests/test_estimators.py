@@ -11,6 +11,7 @@ import time
 import traceback
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -145,6 +146,27 @@ def test_where_fit_fails_nothing_is_half_fitted(rng, fit):
     for X in (rng.random((3, 20, 2)), rng.random((3, 20, 3))):
         with pytest.raises(NotFittedError):
             model.transform(X)
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("noise", [False, True])
+def test_one_small_image_passes_a_hundred_functions_at_most(rng, as_list, noise):
+    """Also where it is warned about: who transforms images one by one pays for every call."""
+    image = rng.random((1, 16, 16)) if noise else np.eye(16)[np.newaxis]
+    model, package = NRCDT(), str(Path(sys.modules["nrcdt"].__file__).parent) + os.sep
+    model.fit_transform(image)
+    calls = []
+
+    def note(frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.startswith(package):
+            calls.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        model.fit_transform(list(image) if as_list else image)
+    finally:
+        sys.setprofile(None)
+    assert 50 < len(calls) <= 100
 
 
 def test_names_and_output(rng):

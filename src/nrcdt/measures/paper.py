@@ -63,14 +63,14 @@ def warn_of_paper(images: Sequence[Any] | Array, names: Sequence[str] | None = N
     batch = called("X")
     if batch is None:
         return
-    found = [(i, got) for i in _suspects(images) if (got := mass_on_paper(images[i]))]
+    found = {i: got for i in _suspects(images) if (got := mass_on_paper(images[i]))}
     if not found:
         return
-    calls = [names[i] if names else f"{batch}[{i}]" for i, _ in found]
+    calls = [*map(names.__getitem__ if names else f"{batch}[{{}}]".format, found)]
     which = ", ".join(calls[:NAMED]) + f" and {len(calls) - NAMED} more" * (len(calls) > NAMED)
     some = "" if names else f" of {len(images)} image{'s' * (len(images) > 1)}"
     message = (
-        f"{which}{some} should have paper of exactly 0; got {found[0][1]} {calls[0]}. All grey is mass, so that it is "
+        f"{which}{some} should have paper of exactly 0; got {next(iter(found.values()))} {calls[0]}. All grey is mass, so that it is "
         f"the sheet that counts. To subtract paper and turn dark ink bright, {remedy}, with 'photograph' where light "
         "is uneven; where grey is meant, ignore nrcdt.measures.PaperWarning."
     )
@@ -106,9 +106,9 @@ def mass_on_paper(image: Array) -> str:
             return ""
         carries = image > CARRIES * mean
         faint = carries & (image <= FAINT * high)
-        share = _share(faint)
-        veiled = share >= VEILED and _share(faint[corners]) >= VEILED
-        if veiled or covers_sheet(faint) or (_share(carries) >= BRIGHT and _share(carries[corners]) >= BRIGHT_CORNERS):
+        veiled = faint.mean() >= VEILED and faint[corners].mean() >= VEILED
+        bright = carries.mean() >= BRIGHT and carries[corners].mean() >= BRIGHT_CORNERS
+        if veiled or bright or covers_sheet(faint):
             grey = image[corners].mean(dtype=np.float64)
             return f"a mean grey of {grey:.3g}, {high:.3g} at most, in the corners of"
         level = float(np.median(image))
@@ -116,17 +116,13 @@ def mass_on_paper(image: Array) -> str:
     return f"a median grey of {level:.3g}, {high:.3g} at most, in" if even else ""
 
 
-def _share(pixels: Array) -> float:
-    return np.count_nonzero(pixels) / pixels.size
-
-
 def covers_sheet(faint: Array) -> bool:
     """Tell whether faint pixels are many, also in each corner, and scattered as noise is, or fill the corners."""
-    if _share(faint) < SPECKLED:
+    if faint.mean() < SPECKLED:
         return False
-    height, width = (n // SMALLEST_SIDE for n in faint.shape)
+    height, width = faint.shape[0] // SMALLEST_SIDE, faint.shape[1] // SMALLEST_SIDE
     least = faint[corners_of(*faint.shape)].reshape(2, height, 2, width).mean(axis=(1, 3)).min()
-    return bool(least >= SPECKLED and (least >= VEILED or _share(faint[:, 1:] != faint[:, :-1]) >= SPECKLED))
+    return bool(least >= SPECKLED and (least >= VEILED or (faint[:, 1:] != faint[:, :-1]).mean() >= SPECKLED))
 
 
 @lru_cache

@@ -87,7 +87,7 @@ def is_rows(X: Any) -> bool:
     """Tell whether X is a table: one flattened sample per row."""
     if hasattr(X, "__array__"):
         return np.asarray(X).ndim == 2
-    return isinstance(X, Sequence) and len(X) > 0 and all(map(_is_row, X))
+    return isinstance(X, Sequence) and len(X) > 0 and getattr(X[0], "ndim", 1) == 1 and all(map(_is_row, X))
 
 
 def _is_row(row: Any) -> bool:
