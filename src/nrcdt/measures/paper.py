@@ -70,9 +70,9 @@ def warn_of_paper(images: Sequence[Any] | Array, names: Sequence[str] | None = N
     which = ", ".join(calls[:NAMED]) + f" and {len(calls) - NAMED} more" * (len(calls) > NAMED)
     some = "" if names else f" of {len(images)} image{'s' * (len(images) > 1)}"
     message = (
-        f"{which}{some} should have paper of exactly 0; got {next(iter(found.values()))} {calls[0]}. All grey is mass, so that it is "
-        f"the sheet that counts. To subtract paper and turn dark ink bright, {remedy}, with 'photograph' where light "
-        "is uneven; where grey is meant, ignore nrcdt.measures.PaperWarning."
+        f"{which}{some} should have paper of exactly 0; got {next(iter(found.values()))} {calls[0]}. All grey is mass, "
+        f"so that it is the sheet that counts. To subtract paper and turn dark ink bright, {remedy}, with 'photograph' "
+        "where light is uneven; where grey is meant, ignore nrcdt.measures.PaperWarning."
     )
     warn(message, category=PaperWarning)
 
