@@ -124,6 +124,7 @@ def test_the_short_form_of_all_cases_together(tmp_path, tiny, monkeypatch):
     assert (tmp_path / "scaling.png").exists()
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_readme_is_made(docs, monkeypatch):
     pytest.importorskip("matplotlib")
     start(monkeypatch, docs / "make_pictures.py")

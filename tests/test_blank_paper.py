@@ -192,6 +192,7 @@ def nearest(model, images, known):
     return float(np.mean(pairwise_distances_argmin(model.transform(images), known) == LABELS))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::nrcdt.measures.PaperWarning")
 @pytest.mark.parametrize("kind", VEILED)
 def test_the_remedy_restores_recognition(kind):
@@ -207,6 +208,7 @@ def test_the_remedy_restores_recognition(kind):
         warn_of_paper(inks)
 
 
+@pytest.mark.slow
 def test_clean_drawings_pass_as_they_are():
     """Faint pixels that stand alone may go, and, of blurred drawings with little paper, the faintest rims."""
     for kind, images in clean():

@@ -72,6 +72,7 @@ def pushes(rng, points, eps):
     yield eps * np.where(rng.random((n, 1)) < 1 / n, way, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", CLOUD_SETTINGS, ids=label)
 @pytest.mark.parametrize("kind", ["plane", "weighted", "float32"])
 def test_clouds_never_leave_their_bounds(settings, kind, rng):

@@ -242,6 +242,7 @@ def test_a_single_mark_cannot_be_grouped(tmp_path):
 # Adding.
 
 
+@pytest.mark.slow
 def test_adding_skips_what_is_unchanged_and_keeps_what_people_wrote(tmp_path, workers):
     scans = catalogues.write_folder(tmp_path / "scans", PAIRS)
     problems = []

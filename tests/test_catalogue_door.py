@@ -219,6 +219,7 @@ def test_pictures_that_are_none_are_refused(catalogue, picture, sentence):
         catalogue.query(picture, drawing=True)
 
 
+@pytest.mark.slow
 def test_pictures_in_other_units_are_the_same_pictures(catalogue, copy, tmp_path):
     Image.fromarray(copy).save(tmp_path / "copy.png")
     data = (tmp_path / "copy.png").read_bytes()
@@ -337,6 +338,7 @@ LOOKS = {
 }
 
 
+@pytest.mark.slow
 def test_damaged_files_are_refused_in_words(tmp_path):
     path, rng = tmp_path / "marks.db", random.Random(0)
     catalogues.make(path, PAIRS[:4]).close()

@@ -130,6 +130,7 @@ STATES = {
 
 
 @needs_rights
+@pytest.mark.slow
 @pytest.mark.parametrize("given", RIGHTS)
 @pytest.mark.parametrize("state", STATES)
 def test_what_was_committed_is_seen(state, given, writer, reader, tmp_path):
@@ -293,6 +294,7 @@ def test_a_backup_that_was_disturbed_is_made_again(alone, tmp_path, monkeypatch)
         assert len(copy) == len(PAIRS) + 1
 
 
+@pytest.mark.slow
 def test_a_change_within_the_same_tick_has_another_time(tmp_path):
     path = tmp_path / "marks.db"
     for n in range(20):

@@ -344,6 +344,7 @@ def test_settings_that_fail_keep_the_form_and_the_answer(client, copy):
     assert "bar_mm must be a positive length" in client.post(where, data={"bar_mm": "-3"}).text
 
 
+@pytest.mark.slow
 def test_a_picture_without_ink_is_kept_to_be_cropped(client, drawings, rng):
     sheet = 200 + 3 * rng.normal(size=(2000, 2000))
     sheet[600:640, 700:740] -= 60 * drawings[0][2][::4, ::4]
@@ -563,6 +564,7 @@ def test_wrong_judgements_are_refused(client, catalogue, copy):
     assert "MARK must be the id" in client.get(f"/compare?m={a}&with=nobody").text
 
 
+@pytest.mark.slow
 def test_a_query_is_compared_but_not_judged(client, catalogue, copy, folder):
     key = send(client, copy).url.path.rsplit("/", 1)[1]
     b = uid_of(catalogue, "mark 2")

@@ -242,6 +242,7 @@ def test_workers_do_what_the_function_does(workers, drawings):
         assert same(workers.prepare(drawings[0], settings), prepare(drawings[0], settings))
 
 
+@pytest.mark.slow
 def test_errors_of_pictures_travel(workers, drawings):
     with pytest.raises(ValueError, match="the picture must be a whole PNG, JPEG"):
         workers.prepare(drawings[0][:200])

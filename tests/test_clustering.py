@@ -100,6 +100,7 @@ def test_plain_starts_once_and_greedy_keeps_the_best_of_ten(rng):
     assert cost(True, 0) < np.median(plain)
 
 
+@pytest.mark.slow
 def test_plain_starts_get_stuck_where_greedy_ones_do_not():
     """Plain k-means++ draws one candidate for each centre; trying several first, or starting again, finds far more."""
     middles = np.array([[0.0, 0], [4, 0], [0, 4], [4, 4], [8, 2], [8, 8]])

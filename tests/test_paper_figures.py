@@ -55,6 +55,7 @@ def test_gallery_shows_templates_above_samples(n_classes):
     assert_texts_apart(figure)
 
 
+@pytest.mark.slow
 def test_gallery_without_templates_shows_rows_of_four():
     samples, labels = pictures(11, 5)
     figure = figures.image_gallery(None, samples, labels, [f"motif {i}" for i in range(11)])

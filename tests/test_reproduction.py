@@ -589,6 +589,7 @@ def test_a_column_that_is_not_reproduced_has_no_misprints(tmp_path):
     assert sentence.endswith("which does not reach it. No cause found")
 
 
+@pytest.mark.slow
 def test_a_number_that_other_directions_explain_is_not_called_a_misprint(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "nrcdt.paper.discrepancies._split_accuracies", lambda experiment, row, column: [row.directions / 100]
@@ -646,6 +647,7 @@ def test_a_machine_that_fits_the_column_worse_than_ours_explains_nothing(printed
     assert "most likely a misprint" in sentence
 
 
+@pytest.mark.slow
 def test_a_number_that_some_runs_give_is_not_called_a_misprint(tmp_path, monkeypatch):
     """The means of the draws do not reach it, single runs do."""
     monkeypatch.setattr("nrcdt.paper.discrepancies.svm_accuracy", lambda *_, **__: 0.5)
