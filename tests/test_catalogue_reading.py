@@ -162,6 +162,7 @@ def test_what_was_committed_is_seen_on_a_file_system_that_is_only_for_reading(st
 
 
 @needs_rights
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["-wal", "-shm"])
 def test_a_log_that_may_not_be_read_is_named(end, writer, reader, tmp_path):
     path = left("-wal", "-shm")(writer, tmp_path / "share")
