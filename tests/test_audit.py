@@ -274,6 +274,7 @@ def save(path, image):
     Image.fromarray(np.uint8(255 * (1 - image))).save(path)
 
 
+@pytest.mark.slow
 def test_command_with_bad_files(tmp_path, motifs, small):
     for image, name in zip(*motifs, strict=True):
         save(tmp_path / "scans" / name / "1.png", image)

@@ -94,6 +94,7 @@ def test_a_part_that_another_run_finishes_in_between_is_no_error(tmp_path, monke
     np.testing.assert_array_equal(Cache(tmp_path).get(KEY, answer)["features"], answer()["features"])
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_no_half_file(tmp_path):
     script = (
         "import numpy as np, sys; from pathlib import Path; from nrcdt.paper.cache import Cache\n"

@@ -130,6 +130,7 @@ def test_steps_tell_what_was_done(drawings):
     assert any(step.startswith("laid lines every") for step in laid.steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [128, 300, 512])
 def test_other_resolutions(side, templates):
     drawn = distorted(watermarks(4, size=side)[0], 1, random_state=0, shift=(-20 * side / 256, 20 * side / 256))[0]
@@ -214,6 +215,7 @@ def test_drawings_have_no_scale_bar(drawings):
     assert {find_ink(picture).bar for picture in photograph(drawings, "all", random_state=8)} == {None}
 
 
+@pytest.mark.slow
 def test_confidence_falls_for_noise_and_clutter(drawings):
     sure = [find_ink(picture).confidence for picture in photograph(drawings[::3], "all", random_state=5)]
     noisy = [find_ink(picture).confidence for picture in photograph(drawings[::3], "strong_noise", random_state=5)]

@@ -245,6 +245,7 @@ def test_other_motifs_do_not_overlap():
     assert min(one.residual for one in found) > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_known_maps_of_clouds(d, seed, rng):
@@ -341,6 +342,7 @@ def test_two_samples_of_one_surface(rng):
     assert errors[1] < 0.03
 
 
+@pytest.mark.slow
 def test_the_same_every_time(rng):
     cloud = cloud_of(rng, 100, 3)
     for arguments in ((DRAWINGS[0], DRAWINGS[3]), (cloud, cloud @ rng.normal(size=(3, 3)), "euclidean")):

@@ -611,6 +611,7 @@ def test_a_misprint_of_one_digit_is_named(value, bound, tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_what_other_machines_do_not_explain_is_put_to_other_draws(tmp_path):
     experiment = with_few_samples(small_experiment("svm-academic", tmp_path, n_samples=6))
     row = next(row for row in experiment.rows if row.directions == 2)
@@ -851,6 +852,7 @@ def test_classifiers_learn_how_classes_vary(rng):
     assert CLASSIFIERS["nca"](features, labels, train, test) > 0.9
 
 
+@pytest.mark.slow
 def test_columns_name_their_classifier(tmp_path):
     experiments = [
         small_experiment("svm-academic", tmp_path / str(i), 12, n_quantiles=32, n_radii=200) for i in range(2)

@@ -54,6 +54,7 @@ def assert_converges(errors, final, factor=3.0):
 # Section 2: the Radon transform
 
 
+@pytest.mark.slow
 def test_disintegration(rng):
     """<R mu, g> is the integral over directions of <R_theta mu, g(., theta)>: strips and angles against the plane."""
 
